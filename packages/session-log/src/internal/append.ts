@@ -1,0 +1,114 @@
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import { format } from "../Instant.js"
+import type { EventInput, SessionEvent, SessionId } from "../SessionEvent.js"
+import type { AppendError } from "../SessionLogError.js"
+import {
+  EventRejected,
+  LeaseLost,
+  SessionConflict,
+  SessionLeased,
+  SessionNotFound,
+  UnknownEventType
+} from "../SessionLogError.js"
+import type { CommitResult, StoredLease } from "../SessionStore.js"
+import type { CheckedEvent } from "./check.js"
+import { checkAll } from "./check.js"
+import type { Append, Outcome } from "./committer.js"
+import type { Engine } from "./engine.js"
+import { readableHeader } from "./engine.js"
+import { maxMillis, stored } from "./rows.js"
+import type { Tracked } from "./tracked.js"
+import { learnLastSeq, signal } from "./tracked.js"
+
+export const append = (
+  engine: Engine,
+  id: SessionId,
+  events: ReadonlyArray<EventInput>,
+  options?: { readonly expectedSeq?: number }
+): Effect.Effect<ReadonlyArray<SessionEvent>, AppendError> =>
+  Effect.clockWith((clock) => {
+    const checked = checkAll(engine.registry, events)
+    if (Either.isLeft(checked)) return Effect.fail(new EventRejected({ sessionId: id, ...checked.left }))
+    const tracked = engine.tracker.of(id)
+    if (events.length === 0) return appendNothing(engine, id, options?.expectedSeq)
+    const request: Append = {
+      sessionId: id,
+      expectedSeq: options?.expectedSeq,
+      epoch: tracked.driver?.lease?.epoch,
+      now: clock.unsafeCurrentTimeMillis(),
+      events: checked.right
+    }
+    const submitted = Effect.flatMap(engine.committer.submit(request), (outcome) => answer(request, outcome))
+    return tracked.checked ? submitted : Effect.zipRight(checkSession(engine, id, tracked), submitted)
+  })
+
+/** An append of no events still says whether it could have been made. */
+const appendNothing = (
+  engine: Engine,
+  id: SessionId,
+  expectedSeq: number | undefined
+): Effect.Effect<ReadonlyArray<SessionEvent>, AppendError> =>
+  Effect.flatMap(readableHeader(engine, id), (header) =>
+    expectedSeq === undefined || expectedSeq === header.lastSeq
+      ? Effect.succeed([])
+      : Effect.fail(new SessionConflict({ sessionId: id, expectedSeq, actualSeq: header.lastSeq })))
+
+/** Once a session and process: nobody continues a session that holds what they don't know. */
+const checkSession = (engine: Engine, id: SessionId, tracked: Tracked) =>
+  Effect.gen(function*() {
+    yield* readableHeader(engine, id)
+    const unknown = (yield* engine.store.types(id)).find((row) =>
+      !row.ignorable && engine.registry.get(row.type) === undefined
+    )
+    if (unknown !== undefined) {
+      return yield* new UnknownEventType({ sessionId: id, type: unknown.type, seq: unknown.firstSeq })
+    }
+    tracked.checked = true
+  })
+
+const answer = (append: Append, outcome: Outcome): Effect.Effect<ReadonlyArray<SessionEvent>, AppendError> => {
+  const sessionId = append.sessionId
+  switch (outcome._tag) {
+    case "committed":
+      return Effect.succeed(storedEvents(append.events, outcome.firstSeq, append.now))
+    case "not-found":
+      return Effect.fail(new SessionNotFound({ sessionId }))
+    case "conflict": {
+      // Only a request that expects something is told that it was otherwise.
+      const expectedSeq = append.expectedSeq ?? -1
+      return Effect.fail(new SessionConflict({ sessionId, expectedSeq, actualSeq: outcome.actualSeq }))
+    }
+    case "leased":
+      return Effect.fail(leased(outcome.lease))
+    case "lease-lost":
+      return Effect.fail(new LeaseLost({ sessionId }))
+    case "unwritable":
+      return Effect.fail(new EventRejected({ sessionId, type: outcome.type, reason: outcome.reason }))
+  }
+}
+
+const storedEvents = (
+  events: ReadonlyArray<CheckedEvent>,
+  firstSeq: number,
+  time: number
+): ReadonlyArray<SessionEvent> => events.map((event, index) => stored(event, firstSeq + index, time))
+
+export const leased = (lease: StoredLease): SessionLeased =>
+  new SessionLeased({
+    sessionId: lease.sessionId,
+    holder: { host: lease.host, bootId: lease.bootId, pid: lease.pid, startedAt: lease.startedAt },
+    expiresAt: format(Math.min(lease.expiresAt, maxMillis))
+  })
+
+/** After the commit: what this process now knows, and who waits to hear of it. */
+export const committed = (tracker: Engine["tracker"]) => (append: Append, result: CommitResult): void => {
+  const tracked = tracker.get(append.sessionId)
+  if (tracked === undefined) return
+  const lease = tracked.driver?.lease
+  if (result._tag === "lease-lost" && lease?.epoch === append.epoch) lease?.lose()
+  if (result._tag !== "committed") return
+  const lastSeq = result.firstSeq + append.events.length - 1
+  if (lease?.epoch === append.epoch) learnLastSeq(tracked, lease, lastSeq)
+  tracked.watchers.forEach((watcher) => signal(watcher, lastSeq))
+}

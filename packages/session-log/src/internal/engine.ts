@@ -1,0 +1,60 @@
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { EventTypes } from "../EventTypes.js"
+import type { SessionId } from "../SessionEvent.js"
+import type { SessionVersionUnsupported } from "../SessionLogError.js"
+import { SessionNotFound } from "../SessionLogError.js"
+import type { SessionStore, SessionStoreError, StoredHeader } from "../SessionStore.js"
+import type { Committer } from "./committer.js"
+import { unsupported } from "./rows.js"
+import type { Tracker } from "./tracked.js"
+import { knownLastSeq, learnLastSeq } from "./tracked.js"
+
+/** What the services of one layer share. */
+export interface Engine {
+  readonly store: (typeof SessionStore)["Service"]
+  readonly registry: (typeof EventTypes)["Service"]
+  readonly tracker: Tracker
+  readonly committer: Committer
+  readonly pageEvents: number
+  readonly pageBytes: number
+  /** Milliseconds; `Infinity`: nobody else writes to this store. */
+  readonly pollMillis: number
+}
+
+export const requireHeader = (
+  engine: Engine,
+  id: SessionId
+): Effect.Effect<StoredHeader, SessionNotFound | SessionStoreError> =>
+  Effect.suspend(() => {
+    const tracked = engine.tracker.get(id)
+    const lease = tracked?.driver?.lease
+    return Effect.flatMap(engine.store.header(id), (found) => {
+      if (Option.isNone(found)) return Effect.fail(new SessionNotFound({ sessionId: id }))
+      if (tracked !== undefined) learnLastSeq(tracked, lease, found.value.lastSeq)
+      return Effect.succeed(found.value)
+    })
+  })
+
+/** The header of a session that this release reads. */
+export const readableHeader = (
+  engine: Engine,
+  id: SessionId
+): Effect.Effect<StoredHeader, SessionNotFound | SessionVersionUnsupported | SessionStoreError> =>
+  Effect.flatMap(requireHeader(engine, id), (header) => {
+    const problem = unsupported(header)
+    return problem === undefined ? Effect.succeed(header) : Effect.fail(problem)
+  })
+
+/** The seq of the last event of a session that this release reads, without a query when this process drives it. */
+export const readableLastSeq = (
+  engine: Engine,
+  id: SessionId
+): Effect.Effect<number, SessionNotFound | SessionVersionUnsupported | SessionStoreError> =>
+  Effect.clockWith((clock) => {
+    const tracked = engine.tracker.get(id)
+    const known = tracked?.checked === true ? knownLastSeq(tracked, clock.unsafeCurrentTimeMillis()) : undefined
+    return known === undefined
+      ? Effect.map(readableHeader(engine, id), (header) => header.lastSeq)
+      : Effect.succeed(known)
+  })
