@@ -1,0 +1,132 @@
+import type { AppendError, ReadError } from "@afterturn/session-log/SessionLog"
+import * as Prompt from "@effect/ai/Prompt"
+import * as Effect from "effect/Effect"
+import * as PubSub from "effect/PubSub"
+import * as Stream from "effect/Stream"
+import { type Agent, CurrentAgent } from "../Agent.js"
+import * as AgentEvents from "../AgentEvents.js"
+import * as HistoryModule from "../History.js"
+import type { ModelError } from "../ModelError.js"
+import * as ToolPipeline from "../ToolPipeline.js"
+import type { RegisteredTool } from "../ToolRegistry.js"
+import { toJson } from "./json.js"
+import { closeStep, commit, type Live } from "./live.js"
+import { type ModelAnswer, requestAnswer, type Spectator } from "./modelRequest.js"
+
+/**
+ * Why a turn did not end by itself.
+ */
+export type TurnFailure = ModelError | AppendError | ReadError
+
+interface TurnContext {
+  readonly live: Live
+  readonly agent: Agent
+  readonly turn: number
+  readonly history: HistoryModule.History
+  readonly system: string
+  readonly tools: ReadonlyArray<RegisteredTool>
+  readonly toolsByName: ReadonlyMap<string, RegisteredTool>
+}
+
+/**
+ * The steps of an opened turn, to its end.
+ */
+export const runTurn = (live: Live, agent: Agent, turn: number): Effect.Effect<void, TurnFailure> =>
+  Effect.gen(function*() {
+    const context = yield* beginTurn(live, agent, turn)
+    let step = 1
+    while ((yield* runStep(context, step)) === "continue") step++
+  }).pipe(Effect.provideService(CurrentAgent, agent))
+
+const beginTurn = Effect.fnUntraced(function*(live: Live, agent: Agent, turn: number) {
+  const { registry, systemPrompt } = live.runtime
+  const history = live.history ?? (yield* loadHistory(live))
+  const tools = yield* registry.tools(agent)
+  const context: TurnContext = {
+    live,
+    agent,
+    turn,
+    history,
+    tools,
+    toolsByName: new Map(tools.map((registered) => [registered.tool.name, registered])),
+    system: yield* systemPrompt.render(agent)
+  }
+  yield* compactIfLong(context)
+  return context
+})
+
+const loadHistory = Effect.fnUntraced(function*(live: Live) {
+  const history = new HistoryModule.History()
+  yield* Stream.runForEach(live.runtime.log.read(live.id, { types: HistoryModule.types }), (event) =>
+    Effect.sync(() => history.add(event)))
+  live.history = history
+  return history
+})
+
+/** What this turn claimed is never summarized away: it is what the turn is about. */
+const compactIfLong = Effect.fnUntraced(function*({ agent, history, live, turn }: TurnContext) {
+  const { compaction, config, log } = live.runtime
+  if (compaction === undefined || history.estimatedTokens <= config.maxHistoryTokens) return
+  const throughSeq = (yield* log.lastSeq(live.id)) - claimedEvents(live)
+  const shortened = yield* compaction.summarize(agent, history.toMessages(throughSeq))
+  if (shortened === undefined) return
+  yield* Effect.annotateLogs(Effect.logDebug("history compacted"), { turn, throughSeq })
+  yield* commit(live, [AgentEvents.ContextCompacted.make({ throughSeq, ...shortened })])
+})
+
+const claimedEvents = (live: Live): number => live.state.open?.claimed.length ?? 0
+
+const runStep = Effect.fnUntraced(function*(context: TurnContext, step: number) {
+  const { live, turn } = context
+  yield* commit(live, [AgentEvents.StepStart.make({ turn, step })])
+  const answer = yield* ask(context, step)
+  yield* commit(live, [assistantMessage(context, step, answer)])
+  const calls = answer.content.filter((block) => block.type === "tool-call")
+  yield* Effect.forEach(calls, (call) => resolveCall(context, step, call), {
+    concurrency: live.runtime.config.toolConcurrency,
+    discard: true
+  })
+  return yield* closeStep(live, turn, step, calls.length > 0)
+})
+
+const ask = ({ history, live, system, tools, turn }: TurnContext, step: number): Effect.Effect<ModelAnswer, ModelError> => {
+  const messages = history.toMessages()
+  const prompt = Prompt.fromMessages(
+    system === "" ? messages : [Prompt.systemMessage({ content: system }), ...messages]
+  )
+  const spectator: Spectator = {
+    delta: (kind, delta) => PubSub.publish(live.output, { _tag: kind, turn, step, delta }),
+    retry: (error) => PubSub.publish(live.output, { _tag: "Retry", turn, step, message: error.message })
+  }
+  return requestAnswer(live.runtime.model.model, { prompt, tools }, live.runtime.config, spectator)
+}
+
+const assistantMessage = ({ live, turn }: TurnContext, step: number, answer: ModelAnswer) =>
+  AgentEvents.AssistantMessage.make({
+    id: `answer-${turn}-${step}`,
+    turn,
+    step,
+    route: live.runtime.model.route,
+    content: answer.content,
+    finishReason: answer.finishReason,
+    usage: answer.usage
+  })
+
+/**
+ * Runs one call between its two events. Once the handler has answered, the result is stored whatever comes: answered means stored.
+ */
+const resolveCall = (
+  { live, toolsByName, turn }: TurnContext,
+  step: number,
+  call: ToolPipeline.Call
+): Effect.Effect<void, AppendError> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function*() {
+      const prepared = ToolPipeline.prepare(toolsByName, call, live.runtime.config)
+      const { callId, name } = call
+      yield* commit(live, [AgentEvents.ToolCall.make({ callId, turn, step, name, input: toJson(prepared.input) })])
+      const outcome = yield* restore(prepared.run)
+      const value = "value" in outcome ? { value: toJson(outcome.value) } : {}
+      yield* commit(live, [AgentEvents.ToolResult.make({ ...outcome, ...value })])
+    })
+  )

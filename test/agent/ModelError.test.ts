@@ -1,0 +1,157 @@
+import * as AgentEvents from "@afterturn/agent/AgentEvents"
+import * as AgentMessage from "@afterturn/agent/AgentMessage"
+import { Agents } from "@afterturn/agent/Agents"
+import * as ModelError from "@afterturn/agent/ModelError"
+import type { SessionId } from "@afterturn/session-log/SessionEvent"
+import * as AiError from "@effect/ai/AiError"
+import { assert, describe, it } from "@effect/vitest"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as TestClock from "effect/TestClock"
+import * as FakeModel from "../support/FakeModel.js"
+import * as Support from "../support/agents.js"
+
+const id = "s1" as SessionId
+
+const request = {
+  method: "POST" as const,
+  url: "https://provider.test/v1/messages",
+  urlParams: [],
+  hash: Option.none(),
+  headers: { authorization: "Bearer sk-secret" }
+}
+
+const status = (code: number, headers: Record<string, string> = {}) =>
+  new AiError.HttpResponseError({
+    module: "Test",
+    method: "streamText",
+    request,
+    reason: "StatusCode",
+    response: { status: code, headers },
+    body: "x".repeat(10_000)
+  })
+
+describe("fromAiError", () => {
+  it("tells what is worth trying again from what is not", () => {
+    const transient = [408, 429, 500, 502, 503, 529].map((code) => ModelError.fromAiError(status(code)).transient)
+    const final = [400, 401, 403, 404, 413, 422].map((code) => ModelError.fromAiError(status(code)).transient)
+    assert.deepStrictEqual([...new Set(transient)], [true])
+    assert.deepStrictEqual([...new Set(final)], [false])
+  })
+
+  it("reads the wait that the provider asks for, in seconds or milliseconds", () => {
+    const wait = (headers: Record<string, string>) => ModelError.fromAiError(status(429, headers)).retryAfter
+    assert.deepStrictEqual(wait({ "retry-after": "7" }), Duration.seconds(7))
+    assert.deepStrictEqual(wait({ "retry-after": "7", "retry-after-ms": "250" }), Duration.millis(250))
+    assert.isUndefined(wait({ "retry-after": "Wed, 21 Oct 2026 07:28:00 GMT" }))
+    assert.isUndefined(wait({}))
+  })
+
+  it("bounds the text and keeps keys out of it", () => {
+    const { message } = ModelError.fromAiError(status(400))
+    assert.isBelow(message.length, 600)
+    assert.notInclude(message, "sk-secret")
+  })
+})
+
+const oneTurn = Effect.gen(function*() {
+  const agent = yield* Effect.flatMap(Agents, (agents) => agents.create({ id }))
+  yield* agent.followup(AgentMessage.user("go"))
+  return agent
+})
+
+describe("a failing provider", () => {
+  it.effect("is asked again after transient failures, and the turn completes", () => {
+    const model = FakeModel.replies({ fail: status(529) }, { cut: true, text: "half" }, { text: "whole" })
+    return Effect.gen(function*() {
+      const agent = yield* oneTurn
+      yield* model.asked(0)
+      yield* TestClock.adjust("1 minute")
+      yield* agent.whenIdle
+      const answers = yield* Support.dataOf(id, AgentEvents.AssistantMessage)
+      assert.deepStrictEqual(answers.map((answer) => answer.content), [[{ type: "text", text: "whole" }]])
+      assert.deepStrictEqual(yield* Support.turnEnds(id), [{ kind: "completed" }])
+    }).pipe(Effect.scoped, Effect.provide(Support.layer(model.layer)))
+  })
+
+  it.effect("is not asked before the wait that it named is over", () => {
+    const model = FakeModel.replies({ fail: status(429, { "retry-after": "90" }) }, { text: "ok" })
+    return Effect.gen(function*() {
+      const agent = yield* oneTurn
+      yield* model.asked(0)
+      yield* TestClock.adjust("89 seconds")
+      assert.strictEqual(model.requests.length, 1)
+      yield* TestClock.adjust("1 second")
+      yield* agent.whenIdle
+      assert.strictEqual(model.requests.length, 2)
+    }).pipe(Effect.scoped, Effect.provide(Support.layer(model.layer)))
+  })
+
+  it.effect("ends the turn with an error when it refuses, and the session stays usable", () => {
+    const model = FakeModel.replies({ fail: status(401) }, { text: "ok" })
+    return Effect.gen(function*() {
+      const agent = yield* oneTurn
+      yield* agent.whenIdle
+      const [end] = yield* Support.turnEnds(id)
+      assert.strictEqual(end?.kind === "error" ? end.error.code : end?.kind, "provider_rejected")
+      yield* agent.followup(AgentMessage.user("again"))
+      yield* agent.whenIdle
+      assert.strictEqual((yield* Support.turnEnds(id)).at(-1)?.kind, "completed")
+    }).pipe(Effect.scoped, Effect.provide(Support.layer(model.layer)))
+  })
+
+  it.effect("ends the turn after the last retry and keeps what is queued until the agent is woken", () => {
+    const model = FakeModel.make((request) => (request < 3 ? { fail: status(500) } : { text: "ok" }))
+    return Effect.gen(function*() {
+      const agent = yield* oneTurn
+      yield* agent.followup(AgentMessage.user("queued"))
+      yield* model.asked(0)
+      yield* TestClock.adjust("10 minutes")
+      yield* agent.whenIdle
+      assert.strictEqual(model.requests.length, 3)
+      assert.deepStrictEqual((yield* Support.turnEnds(id)).map((reason) => reason.kind), ["error"])
+      yield* agent.steer(AgentMessage.user("try again"))
+      yield* agent.whenIdle
+      assert.deepStrictEqual((yield* Support.turnEnds(id)).map((reason) => reason.kind), ["error", "completed"])
+      const claimed = yield* Support.dataOf(id, AgentEvents.UserMessage)
+      assert.deepStrictEqual(claimed.map((message) => AgentMessage.toText(message.content)), [
+        "go",
+        "try again",
+        "queued"
+      ])
+    }).pipe(Effect.scoped, Effect.provide(Support.layer(model.layer, { maxRetries: 2 })))
+  })
+
+  it.effect("counts as failed when it falls silent", () => {
+    const model = FakeModel.make((request) => (request === 0 ? { hang: true } : { text: "ok" }))
+    return Effect.gen(function*() {
+      const agent = yield* oneTurn
+      yield* model.asked(0)
+      yield* TestClock.adjust("119 seconds")
+      assert.strictEqual(yield* agent.status, "running")
+      assert.strictEqual(model.requests.length, 1)
+      yield* TestClock.adjust("10 seconds")
+      yield* agent.whenIdle
+      assert.deepStrictEqual(yield* Support.turnEnds(id), [{ kind: "completed" }])
+    }).pipe(Effect.scoped, Effect.provide(Support.layer(model.layer)))
+  })
+
+  it.effect("loses no reminder: it goes back under its id and is delivered by the next turn", () => {
+    const model = FakeModel.replies({ fail: status(401) }, { text: "ok" })
+    const reminder = AgentMessage.text(
+      { kind: "reminder", occurrences: [{ id: "schedule-1", occurrenceAt: "2026-01-01T09:00:00.000Z" }] },
+      "stand up"
+    )
+    return Effect.gen(function*() {
+      const agent = yield* Effect.flatMap(Agents, (agents) => agents.create({ id }))
+      yield* agent.followup(reminder)
+      yield* agent.whenIdle
+      assert.strictEqual(model.requests.length, 1)
+      yield* agent.followup(AgentMessage.user("hi"))
+      yield* agent.whenIdle
+      const claimed = yield* Support.dataOf(id, AgentEvents.UserMessage)
+      assert.deepStrictEqual(claimed.map((message) => message.id), ["msg-1", "msg-1", "msg-2"])
+    }).pipe(Effect.scoped, Effect.provide(Support.layer(model.layer)))
+  })
+})
