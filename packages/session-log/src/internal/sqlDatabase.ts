@@ -1,0 +1,108 @@
+import type { SqlClient } from "@effect/sql/SqlClient"
+import type { Connection } from "@effect/sql/SqlConnection"
+import { SqlError } from "@effect/sql/SqlError"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import * as Scope from "effect/Scope"
+import { SessionStoreError } from "../SessionStore.js"
+import type { Dialect } from "./dialect.js"
+import { fromSqlError } from "./sqlErrors.js"
+
+export type Row = { readonly [column: string]: unknown }
+
+/** A database with its transactions: statements run on the connection that `body` is given, and on no other. */
+export interface Database {
+  readonly dialect: Dialect
+  /** One or more reads on one connection. */
+  readonly read: <A>(body: (connection: Connection) => Effect.Effect<A, SqlError>) => Effect.Effect<A, SessionStoreError>
+  /**
+   * A write transaction. Waiting for it can be interrupted; once begun it runs to its end, so that an interrupted caller never
+   * leaves half of it or an open lock. Any failure rolls back, that of the COMMIT included. Begins anew while the database is
+   * busy: `body` may run more than once. `committed` runs right after the COMMIT, where no interruption comes between.
+   */
+  readonly write: <A, E = never>(
+    body: (connection: Connection) => Effect.Effect<A, E | SqlError>,
+    committed?: (value: A) => void
+  ) => Effect.Effect<A, Exclude<E, SqlError> | SessionStoreError>
+  /** Tries again while the database is busy, until the wait budget is spent. */
+  readonly retryBusy: <A, E, R>(attempt: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+}
+
+export const query = (
+  connection: Connection,
+  text: string,
+  params: ReadonlyArray<unknown>
+): Effect.Effect<ReadonlyArray<Row>, SqlError> => connection.execute(text, params, undefined)
+
+/** Runs a statement that answers no rows; the number of rows that it changed. */
+export const run = (
+  connection: Connection,
+  text: string,
+  params: ReadonlyArray<unknown>
+): Effect.Effect<number, SqlError> => Effect.map(connection.executeRaw(text, params), changedRows)
+
+const changedRows = (result: unknown): number => {
+  const counts = result as { readonly changes?: number; readonly rowCount?: number }
+  return counts.changes ?? counts.rowCount ?? 0
+}
+
+const isBusy = (error: unknown): boolean => error instanceof SessionStoreError && error.reason === "busy"
+
+/** Retries sleep on `Clock`, with jitter, so that a busy database holds up its caller and nothing else. */
+const busySchedule = (budget: Duration.DurationInput) =>
+  Schedule.exponential("5 millis", 1.6).pipe(
+    Schedule.union(Schedule.spaced("100 millis")),
+    Schedule.jittered,
+    Schedule.upTo(budget)
+  )
+
+export const make = (sql: SqlClient, dialect: Dialect, busyTimeout: Duration.DurationInput): Database => {
+  const schedule = busySchedule(busyTimeout)
+  const retryBusy: Database["retryBusy"] = (attempt) =>
+    Effect.catchAll(
+      attempt,
+      (error) => isBusy(error) ? Effect.retry(attempt, { while: isBusy, schedule }) : Effect.fail(error)
+    )
+  const typed = <A, E>(attempt: Effect.Effect<A, E | SqlError>) =>
+    Effect.mapError(
+      attempt,
+      (error) => error instanceof SqlError ? fromSqlError(error) : error as Exclude<E, SqlError>
+    )
+  const onConnection = <A, E>(body: (connection: Connection) => Effect.Effect<A, E>) =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(Scope.make(), (scope) =>
+        Effect.onExit(
+          Effect.flatMap(restore(Scope.extend(sql.reserve, scope)), body),
+          (exit) => Scope.close(scope, exit)
+        ))
+    )
+  return {
+    dialect,
+    retryBusy,
+    read: (body) => retryBusy(typed(onConnection(body))),
+    write: (body, committed) => {
+      const transact = (connection: Connection) => transaction(dialect, connection, body(connection))
+      return retryBusy(typed(onConnection(
+        committed === undefined ? transact : (connection) => Effect.map(transact(connection), tapped(committed))
+      )))
+    }
+  }
+}
+
+const tapped = <A>(observe: (value: A) => void) => (value: A): A => {
+  observe(value)
+  return value
+}
+
+const transaction = <A, E>(
+  dialect: Dialect,
+  connection: Connection,
+  body: Effect.Effect<A, E>
+): Effect.Effect<A, E | SqlError> =>
+  connection.executeRaw(dialect.begin, []).pipe(
+    Effect.zipRight(body),
+    Effect.zipLeft(connection.executeRaw("COMMIT", [])),
+    // A ROLLBACK fails where the database has rolled back already, or is gone: nothing is lost with its error.
+    Effect.onError(() => Effect.ignore(connection.executeRaw("ROLLBACK", [])))
+  )

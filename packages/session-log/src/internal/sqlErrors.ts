@@ -1,0 +1,61 @@
+import type { SqlError } from "@effect/sql/SqlError"
+import { SessionStoreError } from "../SessionStore.js"
+
+type Reason = SessionStoreError["reason"]
+
+const messages: Record<Reason, string> = {
+  "busy": "expected the write lock within the wait budget, others held it all the time; try again",
+  "full": "no space is left for the database",
+  "read-only": "expected a database that can be written, the file, its folder or the connection does not allow it",
+  "not-a-database": "expected a session log database, the file is none or is damaged",
+  "newer-schema": "the database was written by a newer version",
+  "unavailable": "the database could not do what was asked"
+}
+
+/** By the beginning of the driver's code. The first that fits counts. */
+const sqliteReasons: ReadonlyArray<readonly [prefix: string, reason: Reason]> = [
+  ["SQLITE_BUSY", "busy"],
+  ["SQLITE_LOCKED", "busy"],
+  ["SQLITE_FULL", "full"],
+  ["SQLITE_READONLY", "read-only"],
+  ["SQLITE_CANTOPEN", "read-only"],
+  ["SQLITE_PERM", "read-only"],
+  ["SQLITE_NOTADB", "not-a-database"],
+  ["SQLITE_CORRUPT", "not-a-database"]
+]
+
+const otherReasons: Record<string, Reason> = {
+  ENOSPC: "full",
+  EDQUOT: "full",
+  EACCES: "read-only",
+  EPERM: "read-only",
+  EROFS: "read-only",
+  // PostgreSQL: serialization failure, deadlock, lock timeout.
+  "40001": "busy",
+  "40P01": "busy",
+  "55P03": "busy",
+  // PostgreSQL: disk full, read-only transaction, insufficient privilege, corrupted data and index.
+  "53100": "full",
+  "25006": "read-only",
+  "42501": "read-only",
+  XX001: "not-a-database",
+  XX002: "not-a-database"
+}
+
+const codeOf = (cause: unknown): string => {
+  const code = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined
+  return typeof code === "string" ? code : ""
+}
+
+const reasonOf = (code: string): Reason =>
+  sqliteReasons.find(([prefix]) => code.startsWith(prefix))?.[1] ?? otherReasons[code] ?? "unavailable"
+
+/** What a driver or the operating system threw. */
+export const fromCause = (cause: unknown): SessionStoreError => {
+  if (cause instanceof SessionStoreError) return cause
+  const reason = reasonOf(codeOf(cause))
+  const detail = cause instanceof Error && cause.message !== "" ? ` (${cause.message})` : ""
+  return new SessionStoreError({ reason, message: `${messages[reason]}${detail}`, cause })
+}
+
+export const fromSqlError = (error: SqlError): SessionStoreError => fromCause(error.cause ?? error)
