@@ -196,6 +196,20 @@ describe("the inbox", () => {
     }).pipe(Effect.scoped, Effect.provide(Support.layer(FakeModel.replies().layer, undefined, slowClose)))
   })
 
+  it.effect("replaces messages that still wait, and none that was claimed", () =>
+    Effect.gen(function*() {
+      const agent = yield* create
+      const claimed = yield* agent.steer(AgentMessage.user("claimed"))
+      yield* agent.whenIdle
+      const waiting = yield* agent.inject(notice)
+      yield* agent.inject(AgentMessage.text({ kind: "job-notice", jobs: ["bash-1", "bash-2"] }, "both finished"), {
+        replaces: [claimed.id, waiting.id]
+      })
+      yield* agent.steer(AgentMessage.user("go"))
+      yield* agent.whenIdle
+      assert.deepStrictEqual(yield* claimedTexts(id), ["claimed", "both finished", "go"])
+    }).pipe(Effect.scoped, Effect.provide(Support.layer(FakeModel.replies().layer))))
+
   it.effect("stores what goes along with a message in the same append, on its condition", () =>
     Effect.gen(function*() {
       const agent = yield* create

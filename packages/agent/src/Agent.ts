@@ -69,13 +69,15 @@ export type AgentOutput =
   | { readonly _tag: "Event"; readonly event: SessionEvent }
 
 /**
- * What may go along with a message: events stored in the same transaction, on condition that `expectedSeq` holds.
+ * What may go along with a message, in the same transaction: `events` to store; messages that it `replaces`, discarded where they
+ * still wait; `expectedSeq`, the last seq on which the caller decided.
  *
  * @since 0.1.0
  * @category models
  */
 export interface InsertOptions {
   readonly events?: ReadonlyArray<EventInput>
+  readonly replaces?: ReadonlyArray<string>
   readonly expectedSeq?: number
 }
 

@@ -32,9 +32,17 @@ const putBack = (open: OpenTurn): ReadonlyArray<EventInput> => {
  * The events that a person's cancel adds: what the user and goal rounds had queued is discarded; notices, reminders and messages of
  * other agents stay.
  */
-export const discardQueued = (state: AgentState): ReadonlyArray<EventInput> =>
+export const discardQueued = (state: AgentState): ReadonlyArray<EventInput> => discard(state, isCancellable)
+
+/**
+ * The events that take waiting messages out of the inbox.
+ */
+export const discard = (
+  state: AgentState,
+  which: (message: AgentMessage) => boolean
+): ReadonlyArray<EventInput> =>
   (["nextTurn", "nextStep"] as const).flatMap((list) => {
-    const ids = state[list].filter(isCancellable).map((message) => message.id)
+    const ids = state[list].filter(which).map((message) => message.id)
     return ids.length === 0 ? [] : [AgentEvents.InboxSpliced.make({ list, op: "discard", ids })]
   })
 

@@ -18,7 +18,7 @@ import type { Compaction } from "../Compaction.js"
 import type { History } from "../History.js"
 import type { SystemPrompt } from "../SystemPrompt.js"
 import type { ToolRegistry } from "../ToolRegistry.js"
-import { claim, closeOpenTurn, discardQueued } from "./closing.js"
+import { claim, closeOpenTurn, discard, discardQueued } from "./closing.js"
 
 /**
  * What the agents of one composition share.
@@ -131,9 +131,14 @@ export const insert = (
         source: message.source,
         content: message.content
       }
+      const replaced = new Set(options?.replaces ?? [])
       yield* commit(
         live,
-        [AgentEvents.InboxSpliced.make({ list, op: "insert", messages: [stored] }), ...(options?.events ?? [])],
+        [
+          ...discard(live.state, (message) => replaced.has(message.id)),
+          AgentEvents.InboxSpliced.make({ list, op: "insert", messages: [stored] }),
+          ...(options?.events ?? [])
+        ],
         options
       )
       if (wake) live.wake = true
