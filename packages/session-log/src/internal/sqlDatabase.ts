@@ -20,7 +20,7 @@ export interface Database {
     body: (connection: Connection) => Effect.Effect<A, SqlError>
   ) => Effect.Effect<A, SessionStoreError>
   /**
-   * A write transaction. Waiting for it can be interrupted; once begun it runs to its end, so that an interrupted caller never
+   * A write transaction. Waiting for the write lock can be interrupted; once begun it runs to its end, so that an interrupted caller never
    * leaves half of it or an open lock. Any failure rolls back, that of the COMMIT included. Begins anew while the database is
    * busy: `body` may run more than once. `committed` runs right after the COMMIT, where no interruption comes between.
    */
@@ -74,12 +74,12 @@ export const make = (sql: SqlClient, dialect: Dialect, busyTimeout: Duration.Dur
     Effect.mapError(attempt, (error) =>
       error instanceof SqlError ? fromSqlError(error) : (error as Exclude<E, SqlError>)
     )
+  // PostgreSQL's pool never gets back a connection that came for an interrupted caller: there the wait runs to its end.
+  const reserve = dialect.name === "pg" ? Effect.uninterruptible(sql.reserve) : sql.reserve
   const onConnection = <A, E>(body: (connection: Connection) => Effect.Effect<A, E>) =>
     Effect.uninterruptibleMask((restore) =>
       Effect.flatMap(Scope.make(), (scope) =>
-        Effect.onExit(Effect.flatMap(restore(Scope.extend(sql.reserve, scope)), body), (exit) =>
-          Scope.close(scope, exit)
-        )
+        Effect.onExit(Effect.flatMap(restore(Scope.extend(reserve, scope)), body), (exit) => Scope.close(scope, exit))
       )
     )
   return {

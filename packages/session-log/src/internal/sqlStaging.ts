@@ -37,7 +37,7 @@ export const makeStage = (database: Database, writes: Writes, reclaim: Reclaim):
     )
   })
 
-  /** Closing leaves events for the next `gc` when the database does not take the deletion now, and loses nothing else. */
+  // When the database does not take the deletion now, the events take up space until the next `gc`; nothing else is lost.
   const close = (segment: number) =>
     Effect.ignore(
       Effect.zipRight(
