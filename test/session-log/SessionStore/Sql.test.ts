@@ -1,53 +1,18 @@
-import * as net from "node:net"
 import { SessionStore } from "@afterturn/session-log/SessionStore"
 import * as Sql from "@afterturn/session-log/SessionStore/Sql"
 import * as SqlClient from "@effect/sql/SqlClient"
-import { PgClient } from "@effect/sql-pg"
 import { SqliteClient } from "@effect/sql-sqlite-node"
 import { assert, describe, it, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
-import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
 import { contract, event, freshId, given, header, notes, request, texts } from "../../support/contracts/SessionStore.js"
 import { agreesWithMemory } from "../../support/contracts/SessionStoreAgreement.js"
+import { postgres, withPostgres } from "../../support/postgres.js"
 
 const sqlite = SqliteClient.layer({ filename: ":memory:" })
-
-const server = { host: "127.0.0.1", port: 5432 }
-
-const serverAnswers = await new Promise<boolean>((resolve) => {
-  const socket = net.connect(server)
-  socket.once("connect", () => resolve(true)).once("error", () => resolve(false))
-  socket.once("connect", () => socket.end())
-})
-
-let schemas = 0
-
-const pgUrl = (parameters: string) =>
-  Redacted.make(`postgres://postgres@${server.host}:${server.port}/test${parameters}`)
-
-/** A schema of one's own, dropped with the layer. */
-const pgSchema = Effect.acquireRelease(
-  Effect.gen(function* () {
-    const name = `afterturn_test_${process.pid}_${++schemas}`
-    yield* Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(`CREATE SCHEMA ${name}`))
-    return name
-  }).pipe(Effect.provide(PgClient.layer({ url: pgUrl("") }))),
-  (name) =>
-    Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(`DROP SCHEMA ${name} CASCADE`)).pipe(
-      Effect.provide(PgClient.layer({ url: pgUrl("") })),
-      Effect.orDie
-    )
-)
-
-const postgres = Layer.unwrapScoped(
-  Effect.map(pgSchema, (name) =>
-    PgClient.layer({ url: pgUrl(`?options=${encodeURIComponent(`-c search_path=${name}`)}`), maxConnections: 8 })
-  )
-)
 
 const count = Effect.fnUntraced(function* (table: string) {
   const sql = yield* SqlClient.SqlClient
@@ -215,13 +180,9 @@ agreesWithMemory("SQL over a plain SQLite client", Sql.layer().pipe(Layer.provid
 tables("SQLite", sqlite)
 schema("SQLite", sqlite)
 
-if (serverAnswers || process.env.CI === "true") {
+withPostgres(() => {
   contract("PostgreSQL", Sql.layer().pipe(Layer.provide(postgres)))
   agreesWithMemory("PostgreSQL", Sql.layer().pipe(Layer.provide(postgres)), 20)
   tables("PostgreSQL", postgres)
   schema("PostgreSQL", postgres)
-} else {
-  describe("PostgreSQL", () => {
-    it.skip(`needs a server at ${server.host}:${server.port}: none answers`, () => {})
-  })
-}
+})
