@@ -166,6 +166,7 @@ const restore = Effect.fnUntraced(function* (host: Host, header: SessionHeader) 
     state,
     counters,
     phase: { _tag: "idle" },
+    turnStartSeq: -1,
     wake: false,
     history: undefined
   }

@@ -62,6 +62,8 @@ export interface Live {
   state: AgentLog.AgentState
   counters: typeof AgentLog.Counters.Type
   phase: Phase
+  /** The seq of the newest `turn/start`: what the turn claimed stands after it. */
+  turnStartSeq: number
   /** Whether something in the inbox asks for a turn. */
   wake: boolean
   /** Read from the log when the first turn needs it. */
@@ -172,11 +174,12 @@ export const openTurn = (
       }
       const { turn } = phase
       const claimed = claim(turn, messages)
-      yield* commit(live, [
+      const stored = yield* commit(live, [
         ...claimed.splices,
         AgentEvents.TurnStart.make({ turn, source: opener.source }),
         ...claimed.messages
       ])
+      live.turnStartSeq = stored[claimed.splices.length]?.seq ?? live.turnStartSeq
       live.phase = phase
       yield* refresh(live)
       return true
