@@ -81,11 +81,7 @@ const becomeDriver = (context: LeaseContext, id: SessionId): Effect.Effect<Drive
 
 interface Driver {
   readonly tracked: Tracked
-  lease: Held | undefined
-}
-
-interface Held extends HeldLease {
-  readonly lost: Deferred.Deferred<LeaseLost>
+  lease: HeldLease | undefined
 }
 
 const expiry = (context: LeaseContext): Effect.Effect<number> =>
@@ -122,13 +118,12 @@ const release = (context: LeaseContext, lease: StoredLease): Effect.Effect<void>
 const keep = (context: LeaseContext, driver: Driver, row: StoredLease): Effect.Effect<Lease, never, Scope.Scope> =>
   Effect.gen(function* () {
     const lost = yield* Deferred.make<LeaseLost>()
-    const held: Held = {
+    const held: HeldLease = {
       epoch: row.epoch,
       expiresAt: row.expiresAt,
-      lost,
+      isLost: false,
       lose: () => {
-        // What this process knew of the session is not to be trusted from here on.
-        held.expiresAt = -Infinity
+        held.isLost = true
         Deferred.unsafeDone(lost, Effect.succeed(new LeaseLost({ sessionId: row.sessionId })))
       }
     }
@@ -142,7 +137,7 @@ const keep = (context: LeaseContext, driver: Driver, row: StoredLease): Effect.E
  * Ends when the lease is lost: the epoch is another's, or nothing was heard of the store until the lease had expired. A clock
  * that jumped proves nothing: the store is asked first.
  */
-const heartbeat = (context: LeaseContext, id: SessionId, tracked: Tracked, held: Held): Effect.Effect<void> =>
+const heartbeat = (context: LeaseContext, id: SessionId, tracked: Tracked, held: HeldLease): Effect.Effect<void> =>
   Effect.gen(function* () {
     let pause = context.heartbeatMillis
     while (true) {
@@ -160,7 +155,7 @@ const renew = (
   context: LeaseContext,
   id: SessionId,
   tracked: Tracked,
-  held: Held
+  held: HeldLease
 ): Effect.Effect<"kept" | "gone" | "unknown"> =>
   Effect.clockWith((clock) => {
     const now = Math.floor(clock.unsafeCurrentTimeMillis())

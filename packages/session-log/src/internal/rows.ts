@@ -43,7 +43,7 @@ export const isCount = (value: unknown): value is number => Number.isSafeInteger
 
 export const isCounts = (value: unknown): value is ReadonlyArray<number> => Array.isArray(value) && value.every(isCount)
 
-const isMillis = (value: number): boolean => Number.isInteger(value) && value >= minMillis && value <= maxMillis
+export const isMillis = (value: number): boolean => Number.isInteger(value) && value >= minMillis && value <= maxMillis
 
 const parse = (text: string): Either.Either<unknown, string> => {
   try {
@@ -98,11 +98,3 @@ export const headerOf = (row: Omit<StoredHeader, "lastSeq">): SessionHeader => (
 })
 
 export const summaryOf = (row: StoredHeader): SessionSummary => ({ ...headerOf(row), lastSeq: row.lastSeq })
-
-/**
- * Text as every database keeps it: a lone surrogate becomes U+FFFD and NUL goes. Only for names that people read; event data
- * is JSON text, which escapes both.
- */
-export const plainText = (text: string): string => text.replaceAll("\0", "").replace(/\p{Surrogate}/gu, "\uFFFD")
-
-export const isPlainText = (text: string): boolean => plainText(text) === text

@@ -26,7 +26,7 @@ import { list } from "./list.js"
 import * as Projecting from "./projections.js"
 import { read } from "./read.js"
 import { remove } from "./remove.js"
-import { headerOf, plainText, summaryOf } from "./rows.js"
+import { headerOf, summaryOf } from "./rows.js"
 import * as Tracking from "./tracked.js"
 
 export interface Services {
@@ -108,8 +108,8 @@ const create = (
         id: options.id ?? (yield* Id.make),
         version: headerVersion,
         createdAt,
-        cwd: options.cwd === undefined ? null : plainText(options.cwd),
-        title: options.title === undefined ? null : plainText(options.title),
+        cwd: options.cwd ?? null,
+        title: options.title ?? null,
         parent: options.parent ?? null,
         seedLength: 0,
         delegationDepth: options.delegationDepth ?? 0
