@@ -10,7 +10,7 @@ const toKey = (typed: Typed): Key =>
   typeof typed === "string" ? { _tag: "Press", name: typed } : { _tag: "Text", text: typed.text }
 
 const type = (editor: LineEditor.LineEditor, ...typed: ReadonlyArray<Typed>): LineEditor.LineEditor =>
-  typed.reduce((state, key) => LineEditor.press(state, toKey(key)), editor)
+  typed.map(toKey).reduce(LineEditor.press, editor)
 
 /** The text with a bar where the cursor is. */
 const shown = ({ cursor, text }: LineEditor.LineEditor): string => `${text.slice(0, cursor)}|${text.slice(cursor)}`

@@ -7,7 +7,6 @@
 import { AgentModel } from "@afterturn/agent/AgentModel"
 import { Agents } from "@afterturn/agent/Agents"
 import type { SessionId } from "@afterturn/session-log/SessionEvent"
-import * as NodeStream from "@effect/platform-node/NodeStream"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
@@ -20,6 +19,7 @@ import { fromError } from "../CliError.js"
 import type { Handler } from "../Commands.js"
 import { agentLayer } from "../Compose.js"
 import * as Database from "../Database.js"
+import { text } from "../internal/input.js"
 import { Output } from "../Output.js"
 import * as Route from "../Route.js"
 import type { Happening } from "./ChatState.js"
@@ -57,28 +57,30 @@ export const chat = (options: ChatOptions): Handler =>
   Effect.gen(function* () {
     const route = yield* Route.resolve(options.model)
     const db = yield* Database.resolve(options.db)
-    const terminal = yield* isTerminal
-    const live = Effect.scoped(terminal ? atTerminal(options) : throughPipes(options))
-    yield* Effect.provide(live, agentLayer({ db, route }))
+    const layer = agentLayer({ db, route })
+    yield* (yield* isTerminal)
+      ? Effect.provide(atTerminal(options), layer)
+      : Effect.provide(throughPipes(options), layer)
   }).pipe(Effect.mapError((error) => (error._tag === "StdoutClosed" ? error : fromError(error))))
 
-const isTerminal = Effect.map(
-  Database.variable("TERM"),
-  (kind) => process.stdin.isTTY === true && process.stdout.isTTY === true && !Option.contains(kind, "dumb")
-)
+const isTerminal = Effect.gen(function* () {
+  const { terminal } = yield* Output
+  return terminal && process.stdin.isTTY === true && !Option.contains(yield* Database.variable("TERM"), "dumb")
+})
 
 const throughPipes = (options: ChatOptions) =>
   Effect.gen(function* () {
     const opened = yield* open(options)
     const commands = [yield* SlashCommand.todo, SlashCommand.quit]
-    const input = NodeStream.stdin.pipe(Stream.decodeText("utf-8"), Stream.splitLines)
+    const input = Stream.splitLines(text("-"))
     yield* Plain.run({ ...opened, input, commands: [...commands, SlashCommand.help(commands, { keys: false })] })
-  })
+  }).pipe(Effect.scoped)
 
 const atTerminal = (options: ChatOptions) =>
   Effect.gen(function* () {
     const happenings = yield* Display.makeHappenings
-    yield* Effect.locally(talk(options, happenings), FiberRef.currentLoggers, HashSet.make(logInto(happenings)))
+    const talking = Effect.scoped(talk(options, happenings))
+    yield* Effect.locally(talking, FiberRef.currentLoggers, HashSet.make(logInto(happenings)))
   })
 
 const talk = (options: ChatOptions, happenings: Queue.Queue<Happening>) =>
@@ -94,7 +96,7 @@ const talk = (options: ChatOptions, happenings: Queue.Queue<Happening>) =>
       commands: [...commands, SlashCommand.help(commands, { keys: true })],
       happenings,
       color: output.colour
-    }).pipe(Effect.scoped, Effect.provide(NodeTty.layerRaw))
+    }).pipe(Effect.scoped, Effect.provide(NodeTty.layer))
     yield* output.line(
       `To go on: afterturn chat --session ${agent.id}${typed("--db", options.db)}${typed("--model", options.model)}`
     )
@@ -108,10 +110,10 @@ const logInto = (happenings: Queue.Queue<Happening>): Logger.Logger<unknown, voi
   Logger.make(({ cause, logLevel, message }) => {
     const parts = [message].flat().map(String)
     const reason = Cause.isEmpty(cause) ? [] : [Cause.pretty(cause)]
-    const text = SafeText.clean([...parts, ...reason].join(" ").slice(0, 2000))
+    const line = SafeText.clean([...parts, ...reason].join(" ").slice(0, 2000))
     happenings.unsafeOffer({
       _tag: "Note",
-      lines: Row.lines(`${logLevel.label.toLowerCase()}: ${text}`, { style: "dim" })
+      lines: Row.lines(`${logLevel.label.toLowerCase()}: ${line}`, { style: "dim" })
     })
   })
 

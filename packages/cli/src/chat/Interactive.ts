@@ -8,7 +8,6 @@ import { user } from "@afterturn/agent/AgentMessage"
 import type { ReadError, SessionLog } from "@afterturn/session-log/SessionLog"
 import { Todo } from "@afterturn/todo/Todo"
 import * as Deferred from "effect/Deferred"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
@@ -17,15 +16,12 @@ import * as Stream from "effect/Stream"
 import type * as ChatState from "./ChatState.js"
 import * as Display from "./Display.js"
 import * as Feed from "./Feed.js"
-import * as Keys from "./Keys.js"
+import * as Keyboard from "./Keyboard.js"
 import type { Recalled } from "./Recall.js"
 import * as Row from "./Row.js"
 import * as SafeText from "./SafeText.js"
 import * as SlashCommand from "./SlashCommand.js"
 import { Tty } from "./Tty.js"
-
-/** How long the rest of a key's sequence may take; then ESC was the key. */
-const escapeWait = Duration.millis(50)
 
 /**
  * Runs the chat until the person leaves or the terminal goes away. The screen is left as it is, without the rows at its bottom.
@@ -58,7 +54,7 @@ export const run = (options: {
     const sources = yield* Effect.forkScoped(
       Effect.all([status, todos, feed.join, resizes], { concurrency: "unbounded", discard: true })
     )
-    const typing = yield* Effect.forkScoped(readKeys(tty.input, (key) => happen({ _tag: "Key", key })))
+    const typing = yield* Effect.forkScoped(Keyboard.read(tty.input, (key) => happen({ _tag: "Key", key })))
     const quit = yield* Deferred.make<void>()
     const actions = yield* Queue.unbounded<Display.WorkAction>()
     const chat: SlashCommand.Chat = {
@@ -82,45 +78,6 @@ export const run = (options: {
       Effect.raceFirst(Fiber.join(typing))
     )
   })
-
-/** A piece of input, its end, or that nothing followed the piece of that number for a moment. */
-type Typed =
-  | { readonly _tag: "Piece"; readonly text: string }
-  | { readonly _tag: "Silence"; readonly after: number }
-  | { readonly _tag: "End" }
-
-/**
- * Presses what is typed, key by key. Ends when the input does.
- *
- * @since 0.1.0
- * @category running
- */
-export const readKeys = (
-  input: Stream.Stream<string>,
-  press: (key: Keys.Key) => Effect.Effect<void>
-): Effect.Effect<void> =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const typed = yield* Queue.unbounded<Typed>()
-      const pieces = Stream.runForEach(input, (text) => Queue.offer(typed, { _tag: "Piece", text }))
-      yield* Effect.forkScoped(Effect.zipRight(pieces, Queue.offer(typed, { _tag: "End" })))
-      let left = ""
-      let count = 0
-      while (true) {
-        const next = yield* Queue.take(typed)
-        if (next._tag === "End") return
-        if (next._tag === "Silence" && next.after !== count) continue
-        const [keys, rest] = next._tag === "Piece" ? Keys.decode(left, next.text) : Keys.flush(left)
-        left = rest
-        count++
-        yield* Effect.forEach(keys, press, { discard: true })
-        // Not a timeout around the take: that could be interrupted with a piece in its hands.
-        const silence: Typed = { _tag: "Silence", after: count }
-        if (left !== "")
-          yield* Effect.forkScoped(Effect.zipRight(Effect.sleep(escapeWait), Queue.offer(typed, silence)))
-      }
-    })
-  )
 
 const perform = (
   action: Display.WorkAction,

@@ -69,8 +69,13 @@ export const run = <E, R>(options: {
 /** Rows that lose what does not fit, where nothing says how much fits. */
 const cutColumns = 160
 
-/** Prints the transcript as its lines become complete. */
-const makePrinter = Effect.fnUntraced(function* (initial: Transcript.Transcript) {
+/**
+ * Prints a transcript, line by line as they become complete, to `Output`.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const makePrinter = Effect.fnUntraced(function* (initial: Transcript.Transcript) {
   const output = yield* Output
   const closed = yield* Deferred.make<never, StdoutClosed>()
   const problem = yield* Ref.make<string | undefined>(undefined)

@@ -93,8 +93,10 @@ export const lines = (text: string, options?: Parameters<typeof line>[1]): Reado
 export const rows = (given: Line, columns: number): ReadonlyArray<Row> => {
   if (!given.cut) return wrapped(given, columns).map(({ row }) => row)
   const text = TextLayout.expandTabs(given.text).trimEnd()
-  const available = Math.max(1, columns - TextLayout.width(given.label.text))
-  return [row(given.label, span(TextLayout.truncate(text, available), given.style))]
+  const labelWidth = TextLayout.width(given.label.text)
+  const label = columns - labelWidth > 1 ? given.label : span("")
+  const available = columns - TextLayout.width(label.text)
+  return [row(label, span(TextLayout.truncate(text, Math.max(1, available)), given.style))]
 }
 
 /**
@@ -119,7 +121,7 @@ const wrapped = (given: Line, columns: number): ReadonlyArray<{ readonly row: Ro
   const indent = roomy ? given.indent : 0
   const available = Math.max(2, columns - Math.max(roomy ? labelWidth : 0, indent))
   return TextLayout.wrap(TextLayout.expandTabs(given.text), available).map((text, index) => ({
-    row: row(index === 0 ? label : span(" ".repeat(indent)), span(text, given.style)),
+    row: row(index === 0 ? label : span(" ".repeat(indent)), span(text.trimEnd(), given.style)),
     text
   }))
 }

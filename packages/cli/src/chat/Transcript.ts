@@ -141,11 +141,12 @@ const beginText = (state: Transcript, kind: "Text" | "Reasoning"): Transcript =>
 /** Blank lines before and after a stretch of text are left out: what stands around it brings its own. */
 const showText = (state: Transcript, text: string): Transcript => {
   const whole = state.stream.held + text
-  const end = whole.indexOf("\n", whole.trimEnd().length)
+  const ink = whole.trimEnd().length
+  if (ink === 0 && !state.stream.shown) return { ...state, stream: { ...state.stream, held: whole } }
+  const end = whole.indexOf("\n", ink)
   const body = end < 0 ? whole : whole.slice(0, end)
   const visible = state.stream.shown ? body : body.replace(/^(?:[^\S\n]*\n)+/, "")
-  const stream = { ...state.stream, held: whole.slice(body.length), shown: state.stream.shown || visible !== "" }
-  return appendText({ ...state, stream }, visible)
+  return appendText({ ...state, stream: { ...state.stream, held: whole.slice(body.length), shown: true } }, visible)
 }
 
 const appendText = (state: Transcript, text: string): Transcript => {

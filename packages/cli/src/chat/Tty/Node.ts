@@ -11,58 +11,94 @@ import * as Screen from "../Screen.js"
 import { Tty } from "../Tty.js"
 import type { Size } from "../View.js"
 
-// Pasted text arrives between marks, so that its line breaks are not taken for the Enter key.
-const pasteOn = "\x1b[?2004h"
-const pasteOff = "\x1b[?2004l"
+/**
+ * What of the process a terminal takes. `stdin` without `setRawMode` is none, and nothing is typed on it.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Process extends EventEmitter {
+  readonly pid: number
+  readonly kill: (pid: number, signal: NodeJS.Signals) => unknown
+  readonly stdin: EventEmitter & {
+    readonly setRawMode?: ((raw: boolean) => unknown) | undefined
+    readonly setEncoding: (encoding: "utf8") => unknown
+    readonly resume: () => unknown
+    readonly pause: () => unknown
+  }
+  readonly stdout: EventEmitter & {
+    readonly getWindowSize?: (() => ReadonlyArray<number>) | undefined
+    readonly write: (bytes: string) => unknown
+  }
+}
 
 /**
- * Raw mode: every key arrives, none is acted on by the system. Whatever ends the process, short of SIGKILL, restores the terminal:
+ * The terminal of this process.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer: Layer.Layer<Tty> = Layer.suspend(() => layerProcess(process))
+
+/**
+ * Raw mode: every key arrives, none is acted on by the system. Whatever ends the process, short of SIGKILL, puts the terminal back:
  * the scope, or an exit that did not close it.
  *
  * @since 0.1.0
  * @category layers
  */
-export const layerRaw: Layer.Layer<Tty> = Layer.scoped(
-  Tty,
-  Effect.gen(function* () {
-    // A terminal that goes away fails writes by this event, and ends the input.
-    yield* listen(process.stdout, "error", () => {})
-    yield* Effect.acquireRelease(Effect.sync(enter), () => Effect.sync(leave))
-    // A process that exits in the middle (an uncaught exception) closes no scope.
-    yield* Effect.acquireRelease(
-      Effect.sync(() => process.on("exit", leave)),
-      () => Effect.sync(() => process.off("exit", leave))
-    )
-    return {
-      size: Effect.sync(currentSize),
-      resizes: Stream.asyncPush<Size>((emit) => listen(process.stdout, "resize", () => emit.single(currentSize()))),
-      input: Stream.asyncPush<string>((emit) =>
-        Effect.gen(function* () {
-          yield* listen(process.stdin, "data", (data: string) => emit.single(data))
-          for (const event of ["end", "close", "error"]) yield* listen(process.stdin, event, () => emit.end())
-          // Hanging up is how a terminal says that it goes away.
-          yield* listen(process, "SIGHUP", () => emit.end())
-        })
-      ),
-      write: (bytes) => Effect.sync(() => write(bytes)),
-      suspend: Effect.scoped(
-        Effect.gen(function* () {
-          const resumed = yield* Effect.makeLatch(false)
-          yield* listen(process, "SIGCONT", () => resumed.unsafeOpen())
-          leave()
-          // The whole group, as the terminal itself would: a shell waits for all of it.
-          process.kill(0, "SIGTSTP")
-          yield* resumed.await
-          enter()
-        })
+export const layerProcess = (host: Process): Layer.Layer<Tty> =>
+  Layer.scoped(
+    Tty,
+    Effect.gen(function* () {
+      const { stdin, stdout } = host
+      const leave = () => release(host)
+      // A terminal that goes away fails writes by this event, and ends the input.
+      yield* listen(stdout, "error", () => {})
+      yield* Effect.acquireRelease(
+        Effect.sync(() => take(host)),
+        () => Effect.sync(leave)
       )
-    }
-  })
-)
+      // A process that exits in the middle (an uncaught exception) closes no scope.
+      yield* listen(host, "exit", leave)
+      return {
+        size: Effect.sync(() => sizeOf(stdout)),
+        resizes: Stream.asyncPush<Size>((emit) => listen(stdout, "resize", () => emit.single(sizeOf(stdout)))),
+        input: stdin.setRawMode === undefined ? Stream.never : inputOf(host),
+        write: (bytes) => Effect.sync(() => void stdout.write(bytes)),
+        suspend: suspend(host)
+      }
+    })
+  )
+
+const inputOf = (host: Process): Stream.Stream<string> =>
+  Stream.asyncPush<string>((emit) =>
+    Effect.gen(function* () {
+      yield* listen(host.stdin, "data", (data: string) => emit.single(data))
+      for (const event of ["end", "close", "error"]) yield* listen(host.stdin, event, () => emit.end())
+      // Hanging up is how a terminal says that it goes away.
+      yield* listen(host, "SIGHUP", () => emit.end())
+      host.stdin.resume()
+    })
+  )
+
+const suspend = (host: Process): Effect.Effect<void> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const continued = yield* Effect.makeLatch(false)
+      yield* listen(host, "SIGCONT", () => continued.unsafeOpen())
+      release(host)
+      // The whole group, as the terminal itself would: a shell waits for all of it.
+      host.kill(0, "SIGTSTP")
+      yield* continued.await
+      take(host)
+      host.stdin.resume()
+    })
+  )
 
 /** Asked of the system each time: the event that tells of a change comes later than the change. */
-const currentSize = (): Size => {
-  const [columns, rows] = process.stdout.getWindowSize()
+const sizeOf = (stdout: Process["stdout"]): Size => {
+  const [columns, rows] = stdout.getWindowSize?.() ?? []
   return { columns: columns || 80, rows: rows || 24 }
 }
 
@@ -72,22 +108,23 @@ const listen = <A>(emitter: EventEmitter, event: string, listener: (value: A) =>
     () => Effect.sync(() => void emitter.off(event, listener))
   )
 
-const enter = (): void => {
-  process.stdin.setEncoding("utf8")
-  process.stdin.setRawMode(true)
-  process.stdin.resume()
-  write(pasteOn)
-}
+// Pasted text arrives between marks, so that its line breaks are not taken for the Enter key.
+const pasteOn = "\x1b[?2004h"
+const pasteOff = "\x1b[?2004l"
 
-const leave = (): void => {
-  write(`${pasteOff}${Screen.restore}`)
-  try {
-    process.stdin.setRawMode(false)
-    process.stdin.pause()
-  } catch {
-    // The terminal is gone: nothing is left to restore.
-  }
+const take = ({ stdin, stdout }: Process): void => {
+  stdin.setRawMode?.(true)
+  stdin.setEncoding("utf8")
+  stdout.write(pasteOn)
 }
 
 /** Node writes to a terminal synchronously: this also works while the process exits. */
-const write = (bytes: string): void => void process.stdout.write(bytes)
+const release = ({ stdin, stdout }: Process): void => {
+  stdout.write(`${pasteOff}${Screen.restore}`)
+  try {
+    stdin.setRawMode?.(false)
+    stdin.pause()
+  } catch {
+    // The terminal is gone: nothing is left to put back.
+  }
+}
