@@ -75,6 +75,7 @@ export const layer: Layer.Layer<
     const host: Host = {
       runtime: {
         log: yield* SessionLog,
+        types,
         registry: yield* ToolRegistry,
         systemPrompt: yield* SystemPrompt,
         model: yield* AgentModel,

@@ -1,3 +1,4 @@
+import type { EventTypes } from "@afterturn/session-log/EventTypes"
 import type { EventInput, SessionEvent, SessionHeader, SessionId } from "@afterturn/session-log/SessionEvent"
 import type { AppendError, SessionLog } from "@afterturn/session-log/SessionLog"
 import { SessionStoreError } from "@afterturn/session-log/SessionStore"
@@ -26,6 +27,7 @@ import { claim, closeOpenTurn, discard, discardQueued } from "./closing.js"
  */
 export interface Runtime {
   readonly log: Context.Tag.Service<SessionLog>
+  readonly types: Context.Tag.Service<EventTypes>
   readonly registry: Context.Tag.Service<ToolRegistry>
   readonly systemPrompt: Context.Tag.Service<SystemPrompt>
   readonly model: Context.Tag.Service<AgentModel>

@@ -1,4 +1,5 @@
 import type { AppendError, ReadError } from "@afterturn/session-log/SessionLog"
+import { SessionLogCorrupt } from "@afterturn/session-log/SessionLog"
 import * as Prompt from "@effect/ai/Prompt"
 import * as Effect from "effect/Effect"
 import * as PubSub from "effect/PubSub"
@@ -60,11 +61,16 @@ const beginTurn = Effect.fnUntraced(function* (live: Live, agent: Agent, turn: n
   return context
 })
 
+/** The log hands out events whose data it has not compared with their types: that is done here, once. */
 const loadHistory = Effect.fnUntraced(function* (live: Live) {
+  const { log, types } = live.runtime
   const history = new HistoryModule.History()
-  yield* Stream.runForEach(live.runtime.log.read(live.id, { types: HistoryModule.types }), (event) =>
-    Effect.sync(() => history.add(event))
-  )
+  yield* Stream.runForEach(log.read(live.id, { types: HistoryModule.types }), (event) => {
+    const problem = types.get(event.type)?.problem(event.data)
+    return problem === undefined
+      ? Effect.sync(() => history.add(event))
+      : new SessionLogCorrupt({ sessionId: live.id, seq: event.seq, reason: `event "${event.type}": ${problem}` })
+  })
   live.history = history
   return history
 })
