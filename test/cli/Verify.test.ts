@@ -75,6 +75,15 @@ describe("Verify.session", () => {
     }).pipe(Effect.provide(emptyStoreLayer))
   )
 
+  it.effect("folds no further than a snapshot goes", () =>
+    Effect.gen(function* () {
+      yield* session
+      const log = yield* SessionLog
+      yield* log.append(id, [AgentEvents.TurnStart.make({ turn: 2, source: user })])
+      assert.deepInclude(yield* Verify.session(id), { events: 5, snapshots: 2 })
+    }).pipe(Effect.provide(emptyStoreLayer))
+  )
+
   it.scoped("says who drives it", () =>
     Effect.gen(function* () {
       yield* session
@@ -98,11 +107,12 @@ describe("Verify.session", () => {
       yield* session
       const log = yield* SessionLog
       const projections = yield* Projections
-      const child = yield* log.fork(id, { boundary: 1 })
+      const child = yield* log.fork(id, { boundary: 0 })
+      yield* log.append(child.id, [AgentEvents.TurnStart.make({ turn: 2, source: user })])
       yield* projections.get(child.id, AgentLog.state)
       yield* projections.get(child.id, AgentLog.counters)
       yield* projections.snapshot(child.id)
-      assert.deepInclude(yield* Verify.session(child.id), { events: 2 })
+      assert.deepInclude(yield* Verify.session(child.id), { events: 2, snapshots: 2 })
     }).pipe(Effect.provide(emptyStoreLayer))
   )
 

@@ -24,6 +24,18 @@ interface Event {
   readonly data: Readonly<Record<string, unknown>>
 }
 
+/** What a process leaves that ends before it opens a turn for its message. */
+const leaveInInbox = (place: Workplace, text: string) =>
+  Effect.flatMap(SessionLog, (log) =>
+    log.append(SessionId.make("s1"), [
+      AgentEvents.InboxSpliced.make({
+        list: "nextTurn",
+        op: "insert",
+        messages: [{ id: "msg-2", ...AgentMessage.user(text) }]
+      })
+    ])
+  ).pipe(Effect.provide(storeLayer(place.db)))
+
 const seqs = (list: ReadonlyArray<Record<string, unknown>>) => list.map((event) => event.seq)
 
 const from = (first: number, count: number) => Array.from({ length: count }, (_, index) => first + index)
@@ -138,12 +150,21 @@ describe("run", () => {
     Effect.gen(function* () {
       const place = yield* workplace
       yield* prompt(place, "--session", "s1", "hello")
-      const message = { id: "msg-2", ...AgentMessage.user("plan it") }
-      yield* Effect.flatMap(SessionLog, (log) =>
-        log.append(SessionId.make("s1"), [
-          AgentEvents.InboxSpliced.make({ list: "nextTurn", op: "insert", messages: [message] })
-        ])
-      ).pipe(Effect.provide(storeLayer(place.db)))
+      yield* leaveInInbox(place, "plan it")
+      assert.strictEqual((yield* prompt(place, "--session", "s1", "bye")).stdout, "Planning.\nPlanned.\nDone.\n")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("names what --max-wait left in the inbox, and leaves it there", () =>
+    Effect.gen(function* () {
+      const place = yield* workplace
+      yield* prompt(place, "--session", "s1", "hello")
+      yield* leaveInInbox(place, "hold on")
+      const { stderr } = yield* prompt(place, "--session", "s1", "--json", "--max-wait", "300ms", "plan it")
+      assert.match(
+        JSON.parse(stderr).error.message,
+        /^stopped after 300ms; turn 2 was aborted: .+; 1 waiting in the inbox for the next run$/
+      )
       assert.strictEqual((yield* prompt(place, "--session", "s1", "bye")).stdout, "Planning.\nPlanned.\nDone.\n")
     }).pipe(Effect.scoped)
   )
