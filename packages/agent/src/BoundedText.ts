@@ -2,8 +2,8 @@
  * Text within a number of bytes: what is too long keeps its beginning and its end, with a marker that says how much is
  * missing between them.
  *
- * Sizes are those of UTF-8. No character is split, and half a surrogate pair, which UTF-8 can't say, becomes U+FFFD: the
- * result is always well-formed.
+ * Sizes are those of UTF-8. No character is split, and half a surrogate pair, which UTF-8 can't say, becomes U+FFFD:
+ * the result is always well-formed.
  *
  * @since 0.1.0
  */
@@ -34,8 +34,8 @@ export interface Bounded {
 }
 
 /**
- * Keeps head and tail of a text that is longer than `maxBytes`, the marker between them. The result, marker included, never
- * exceeds `maxBytes`; where the marker alone would, the head (or, with `headRatio` 0, the tail) stands without it.
+ * Keeps head and tail of a text that is longer than `maxBytes`, the marker between them. The result, marker included,
+ * never exceeds `maxBytes`; where the marker alone would, the head (or, with `headRatio` 0, the tail) stands without it.
  *
  * @since 0.1.0
  * @category bounding
