@@ -2,7 +2,7 @@ import * as net from "node:net"
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import { PgClient } from "@effect/sql-pg"
-import { describe, it } from "@effect/vitest"
+import { describe } from "@effect/vitest"
 import type { ConfigError } from "effect/ConfigError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -40,11 +40,7 @@ export const postgres: Layer.Layer<SqlClient.SqlClient, SqlError | ConfigError> 
   Effect.map(freshSchema, (name) => client(`?options=${encodeURIComponent(`-c search_path=${name}`)}`))
 )
 
-/** Declares tests that need the server: without one they are skipped, visibly, but in CI, where they fail. */
+/** Declares tests that need the server: without one they show as skipped, but in CI, where they fail. */
 export const withPostgres = (declare: () => void): void => {
-  if (answers || process.env.CI === "true") return declare()
-  describe("PostgreSQL", () => {
-    // biome-ignore lint/suspicious/noSkippedTests: not every machine has the server; CI has it and does not come here.
-    it.skip(`needs a server at ${server.host}:${server.port}, none answers`, () => {})
-  })
+  describe.runIf(answers || process.env.CI === "true")(`with PostgreSQL at ${server.host}:${server.port}`, declare)
 }

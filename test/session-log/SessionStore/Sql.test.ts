@@ -134,7 +134,7 @@ const tables = <E>(name: string, client: Layer.Layer<SqlClient.SqlClient, E>): v
   })
 
 /** Databases that this release did not make. */
-const schema = <E>(name: string, client: Layer.Layer<SqlClient.SqlClient, E>): void =>
+const schema = <E>(name: string, client: Layer.Layer<SqlClient.SqlClient, E>): void => {
   describe(`session schema: ${name}`, () => {
     it.effect("refuses a newer one, naming both versions, and leaves it as it is", () =>
       Effect.gen(function* () {
@@ -174,6 +174,7 @@ const schema = <E>(name: string, client: Layer.Layer<SqlClient.SqlClient, E>): v
       }).pipe(Effect.provide(Layer.fresh(client)))
     )
   })
+}
 
 contract("SQL over a plain SQLite client", Sql.layer().pipe(Layer.provide(sqlite)))
 agreesWithMemory("SQL over a plain SQLite client", Sql.layer().pipe(Layer.provide(sqlite)), 150)

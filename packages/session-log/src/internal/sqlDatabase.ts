@@ -41,6 +41,15 @@ export const query = (
 /** The present time as the columns hold it: a clock may give fractions, which an integer column refuses or keeps. */
 export const now: Effect.Effect<number> = Effect.map(Clock.currentTimeMillis, Math.floor)
 
+/**
+ * Lets timers and sockets have their turn. SQLite's driver answers at once, so a row of statements is one long step for the event
+ * loop, however often the fiber yields.
+ */
+export const eventLoopTurn: Effect.Effect<void> = Effect.async((resume) => {
+  const turn = setImmediate(() => resume(Effect.void))
+  return Effect.sync(() => clearImmediate(turn))
+})
+
 /** Runs a statement that answers no rows; the number of rows that it changed. */
 export const run = (
   connection: Connection,
@@ -57,7 +66,7 @@ const isBusy = (error: unknown): boolean => error instanceof SessionStoreError &
 
 /** Tries again while the database is busy. It sleeps on `Clock`, with jitter, so that only the caller is held up. */
 export const retryBusy = (budget: Duration.DurationInput) => {
-  const schedule = Schedule.exponential("5 millis", 1.6).pipe(
+  const schedule = Schedule.exponential("20 millis", 2).pipe(
     Schedule.union(Schedule.spaced("100 millis")),
     Schedule.jittered,
     Schedule.upTo(budget)

@@ -5,7 +5,7 @@ import type { SessionId } from "../SessionEvent.js"
 import type { SessionStore, SessionStoreError, StoredEvent } from "../SessionStore.js"
 import { padded, repeat, sized } from "./dialect.js"
 import type { Database, Row } from "./sqlDatabase.js"
-import { query } from "./sqlDatabase.js"
+import { eventLoopTurn, query } from "./sqlDatabase.js"
 import { open } from "./sqlSessions.js"
 import { fromStored, toStored } from "./text.js"
 
@@ -140,6 +140,7 @@ export const makeRead = (database: Database): Service["read"] => {
       const toSeq = Math.min(from + scanLength - 1, last)
       const events = yield* readPage(id, { ...wanted, fromSeq: from, toSeq }, types)
       if (events.length > 0) return events
+      yield* eventLoopTurn
     }
     return []
   })

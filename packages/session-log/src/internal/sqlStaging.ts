@@ -37,8 +37,8 @@ export const makeStage = (database: Database, writes: Writes, reclaim: Reclaim):
     )
   })
 
-  // When the database does not take the deletion now, the events take up space until the next `gc`; nothing else is lost.
   const close = (segment: number) =>
+    // When the database does not take the deletion now, the events take up space until the next `gc`; nothing else is lost.
     Effect.ignore(
       Effect.zipRight(
         database.write((connection) => run(connection, abandon, [segment])),
