@@ -135,7 +135,9 @@ describe("what a projection costs", () => {
 
   it.scoped("one fold for all who ask at once", () =>
     Effect.gen(function* () {
-      const { since, store } = noting(yield* memoryStore)
+      const inner = yield* memoryStore
+      const slow: Store = { ...inner, read: (id, page) => Effect.zipRight(Effect.yieldNow(), inner.read(id, page)) }
+      const { since, store } = noting(slow)
       const { log, projections } = yield* make(store)
       const { id } = yield* log.create()
       yield* log.append(id, notes(...Array.from({ length: 600 }, (_, index) => index)))
@@ -342,6 +344,47 @@ describe("a projected value", () => {
       yield* Deferred.await(reached)
       yield* Fiber.interrupt(fiber)
       assert.deepStrictEqual(yield* projections.get(id, trail), { value: data, asOfSeq: 34 })
+    })
+  )
+
+  it.scoped("takes an event once that a decision and a fold bring at the same time", () =>
+    Effect.gen(function* () {
+      const inner = yield* memoryStore
+      const reading = yield* Deferred.make<void>()
+      const go = yield* Deferred.make<void>()
+      let concurrently: Effect.Effect<unknown> = Effect.void
+      let isGated = false
+      const store: Store = {
+        ...inner,
+        // What is committed is read by another fold before the decision hears of it.
+        commit: (requests) =>
+          Effect.zipLeft(
+            inner.commit(requests),
+            Effect.suspend(() => concurrently)
+          ),
+        read: (id, page) =>
+          Effect.zipLeft(
+            inner.read(id, page),
+            Effect.suspend(() =>
+              isGated ? Effect.zipRight(Deferred.succeed(reading, undefined), Deferred.await(go)) : Effect.void
+            )
+          )
+      }
+      const { log, projections } = yield* make(store)
+      const { id } = yield* log.create()
+      yield* log.append(id, notes("a"))
+      yield* projections.get(id, trail)
+      const scope = yield* Effect.scope
+      concurrently = Effect.gen(function* () {
+        isGated = true
+        yield* Effect.forkIn(projections.get(id, trail), scope)
+        yield* Deferred.await(reading)
+        isGated = false
+      })
+      yield* projections.decide(id, trail, () => Effect.succeed({ events: notes("b"), value: undefined }))
+      yield* Deferred.succeed(go, undefined)
+      yield* settle
+      assert.deepStrictEqual(yield* projections.get(id, trail), { value: ["a", "b"], asOfSeq: 1 })
     })
   )
 

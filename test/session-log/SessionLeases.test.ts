@@ -107,16 +107,29 @@ describe("leases between hosts", () => {
 
   it.scoped("are refused to a second driver of the same process, which names itself", () =>
     Effect.gen(function* () {
-      const process = yield* makeProcess(yield* memoryStore, "one")
+      const store = yield* memoryStore
+      const process = yield* makeProcess(store, "one")
       const { id } = yield* logOf(process).create()
-      const scope = yield* Scope.make()
-      yield* Scope.extend(leasesOf(process).acquire(id), scope)
-      // In a scope that lives on: the refusal leaves nothing in it.
-      const refused = yield* Effect.flip(leasesOf(process).acquire(id))
+      const first = yield* Scope.make()
+      yield* Scope.extend(leasesOf(process).acquire(id), first)
+      const second = yield* Scope.make()
+      let isClosed = false
+      yield* Scope.addFinalizer(
+        second,
+        Effect.sync(() => {
+          isClosed = true
+        })
+      )
+      const refused = yield* Effect.flip(Scope.extend(leasesOf(process).acquire(id), second))
       assert(refused._tag === "SessionLeased")
       assert.strictEqual(refused.holder.host, "one")
-      yield* Scope.close(scope, Exit.void)
-      yield* leasesOf(process).acquire(id)
+      yield* Scope.close(first, Exit.void)
+      // The refusal left nothing behind, and the scope as it was.
+      assert.isFalse(isClosed)
+      yield* Scope.extend(leasesOf(process).acquire(id), second)
+      assert.isTrue(Option.isSome(yield* store.lease(id)))
+      yield* Scope.close(second, Exit.void)
+      assert.isTrue(Option.isNone(yield* store.lease(id)))
     })
   )
 
@@ -239,12 +252,29 @@ describe("a lease that is taken over", () => {
         Effect.succeed({ events: added(1), value: 0 })
       )
       assert.strictEqual((yield* Effect.flip(decision))._tag, "LeaseLost")
-      // As long as the old driver has not stopped, no new one begins in its process.
-      assert.strictEqual((yield* Effect.flip(Effect.scoped(leasesOf(one).acquire(id))))._tag, "SessionLeased")
+      // What the new holder appends is seen at once, though the lost lease has not expired.
+      const event = { type: "test/added", time: 0, data: '{"amount":10}', sourceEventSeqs: null, ignorable: false }
+      const { epoch } = taken.lease
+      yield* inner.commit([{ sessionId: id, expectedSeq: 0, epoch, now: 0, events: [event] }])
+      assert.deepStrictEqual(yield* Context.get(one, Projections).get(id, total), { value: 11, asOfSeq: 1 })
       yield* Scope.close(scope, Exit.void)
       assert.deepInclude(Option.getOrThrow(yield* inner.lease(id)), { epoch: taken.lease.epoch })
       assert.strictEqual((yield* Effect.flip(logOf(one).append(id, added(2))))._tag, "SessionLeased")
-      assert.strictEqual(yield* logOf(two).lastSeq(id), 0)
+      assert.strictEqual(yield* logOf(two).lastSeq(id), 1)
+    })
+  )
+
+  it.scoped("is not taken again by its process before the old driver has stopped", () =>
+    Effect.gen(function* () {
+      const { id, inner, one, scope } = yield* takenOver
+      const crashed = Option.getOrThrow(yield* inner.lease(id))
+      yield* inner.releaseLease(id, crashed.epoch)
+      assert.strictEqual((yield* Effect.flip(logOf(one).append(id, added(2))))._tag, "LeaseLost")
+      const refused = yield* Effect.flip(Effect.scoped(leasesOf(one).acquire(id)))
+      assert(refused._tag === "SessionLeased")
+      assert.strictEqual(refused.holder.host, "one")
+      yield* Scope.close(scope, Exit.void)
+      yield* leasesOf(one).acquire(id)
     })
   )
 
@@ -292,26 +322,66 @@ describe("a lease that is taken over", () => {
     })
   )
 
+  /** Two hosts and a clock that is set by hand: a sleep ends when it is told to. */
+  const asleep = Effect.gen(function* () {
+    const store = yield* memoryStore
+    const [one, two] = [yield* makeProcess(store, "one"), yield* makeProcess(store, "two")]
+    const clock = yield* Effect.clock
+    const state = { now: 0, alarm: yield* Deferred.make<void>() }
+    const hand: Clock.Clock = Object.assign(Object.create(clock), {
+      unsafeCurrentTimeMillis: () => state.now,
+      currentTimeMillis: Effect.sync(() => state.now),
+      sleep: () => Effect.suspend(() => Deferred.await(state.alarm))
+    })
+    const { id } = yield* logOf(one).create()
+    const value = Effect.withClock(Context.get(one, Projections).get(id, total), hand)
+    const lease = yield* Effect.withClock(leasesOf(one).acquire(id), hand)
+    yield* Effect.withClock(logOf(one).append(id, added(1)), hand)
+    assert.deepStrictEqual(yield* value, { value: 1, asOfSeq: 0 })
+    // The machine sleeps for an hour; when it wakes up, the other host comes before the heartbeat.
+    state.now = 3_600_000
+    yield* Effect.withClock(logOf(two).append(id, added(10)), hand)
+    const heartbeat = Effect.gen(function* () {
+      const alarm = state.alarm
+      state.alarm = yield* Deferred.make<void>()
+      yield* Deferred.succeed(alarm, undefined)
+      yield* settle
+    })
+    return { hand, heartbeat, id, lease, one, two, value }
+  })
+
+  it.scoped("says nothing about the session any more once it has expired", () =>
+    Effect.gen(function* () {
+      const { value } = yield* asleep
+      assert.deepStrictEqual(yield* value, { value: 11, asOfSeq: 1 })
+    })
+  )
+
   it.scoped("is kept over a jump of the clock when nobody took it, with what others appended meanwhile", () =>
     Effect.gen(function* () {
-      const { id, lease, one, two } = yield* takenOver
-      // A machine that slept: its clock is far ahead, its heartbeat has not run yet.
-      const clock = yield* Effect.clock
-      const ahead: Clock.Clock = {
-        ...clock,
-        unsafeCurrentTimeMillis: () => 3_600_000,
-        currentTimeMillis: Effect.succeed(3_600_000)
-      }
-      yield* Effect.withClock(logOf(two).append(id, added(10)), ahead)
-      const behind = Context.get(one, Projections).get(id, total)
-      assert.deepStrictEqual(yield* behind, { value: 1, asOfSeq: 0 })
-      assert.deepStrictEqual(yield* Effect.withClock(behind, ahead), { value: 11, asOfSeq: 1 })
-      yield* TestClock.setTime(3_600_000)
-      yield* settle
+      const { hand, heartbeat, id, lease, one, two, value } = yield* asleep
+      yield* heartbeat
       assert.isFalse(yield* isLost(lease))
-      yield* logOf(one).append(id, added(100))
-      assert.deepStrictEqual(yield* Context.get(one, Projections).get(id, total), { value: 111, asOfSeq: 2 })
-      assert.strictEqual((yield* Effect.flip(logOf(two).append(id, added(1))))._tag, "SessionLeased")
+      assert.deepStrictEqual(yield* value, { value: 11, asOfSeq: 1 })
+      yield* Effect.withClock(logOf(one).append(id, added(100)), hand)
+      assert.deepStrictEqual(yield* value, { value: 111, asOfSeq: 2 })
+      const refused = yield* Effect.flip(Effect.withClock(logOf(two).append(id, added(1)), hand))
+      assert.strictEqual(refused._tag, "SessionLeased")
+    })
+  )
+
+  it.scoped("does not keep a decision from seeing what a host with a fast clock appended", () =>
+    Effect.gen(function* () {
+      const { id, one, two } = yield* takenOver
+      const clock = yield* Effect.clock
+      const fast: Clock.Clock = Object.assign(Object.create(clock), { unsafeCurrentTimeMillis: () => 3_600_000 })
+      yield* Effect.withClock(logOf(two).append(id, added(10)), fast)
+      const seen: Array<number> = []
+      yield* Context.get(one, Projections).decide(id, total, ({ value }) => {
+        seen.push(value)
+        return Effect.succeed({ events: added(100), value: undefined })
+      })
+      assert.deepStrictEqual(seen, [1, 11])
     })
   )
 

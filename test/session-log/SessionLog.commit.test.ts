@@ -1,3 +1,4 @@
+import * as EventTypes from "@afterturn/session-log/EventTypes"
 import { Projections } from "@afterturn/session-log/Projection"
 import type { SessionId } from "@afterturn/session-log/SessionEvent"
 import { SessionLeases } from "@afterturn/session-log/SessionLeases"
@@ -12,6 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
+import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import { total } from "../support/contracts/SessionLog.js"
 import { added, collect, dataOf, logOf, makeProcess, memoryStore, notes, seqsOf } from "../support/sessionLog.js"
@@ -280,6 +282,41 @@ describe("group commit", () => {
       const tags = (yield* Fiber.join(results)).map((result) => (result._tag === "Left" ? result.left._tag : "stored"))
       assert.deepStrictEqual(tags, ["stored", "SessionConflict", "SessionNotFound", "stored"])
       assert.deepStrictEqual(yield* data, ["first", "a", "e"])
+    })
+  )
+
+  it.scoped("asks about a session's version and event types once, and again as long as they are wrong", () =>
+    Effect.gen(function* () {
+      const inner = yield* memoryStore
+      const asked: Array<string> = []
+      const store: Store = {
+        ...inner,
+        header: (id) =>
+          Effect.zipRight(
+            Effect.sync(() => asked.push("header")),
+            inner.header(id)
+          ),
+        types: (id) =>
+          Effect.zipRight(
+            Effect.sync(() => asked.push("types")),
+            inner.types(id)
+          )
+      }
+      const first = logOf(yield* makeProcess(store, "first"))
+      const { id } = yield* first.create()
+      yield* first.append(id, notes(1))
+      assert.deepStrictEqual(asked, [])
+      const second = yield* makeProcess(store, "second")
+      yield* Effect.repeatN(logOf(second).append(id, notes(2)), 3)
+      assert.deepStrictEqual(asked.splice(0), ["header", "types"])
+      const foreign = { type: "other/event", time: 0, data: "1", sourceEventSeqs: null, ignorable: false }
+      yield* inner.commit([{ sessionId: id, expectedSeq: undefined, epoch: undefined, now: 0, events: [foreign] }])
+      const third = yield* makeProcess(store, "third")
+      assert.strictEqual((yield* Effect.flip(logOf(third).append(id, notes(3))))._tag, "UnknownEventType")
+      // A capability that comes later may know the type.
+      yield* Context.get(third, EventTypes.EventTypes).register(EventTypes.make("other/event", Schema.Int))
+      yield* logOf(third).append(id, notes(3))
+      assert.deepStrictEqual(asked, ["header", "types", "header", "types"])
     })
   )
 })

@@ -75,6 +75,8 @@ export interface Projected<out State> {
 }
 
 /**
+ * The values of projections, kept as long as they are of use.
+ *
  * @since 0.1.0
  * @category tags
  */
@@ -95,7 +97,8 @@ export class Projections extends Context.Tag("@afterturn/session-log/Projections
 
     /**
      * Decides on the present value and appends what was decided, as one step: when another append came between, the value is
-     * folded on and the decision made again. `decide` must be free of side effects; no events means nothing is appended.
+     * folded on and the decision made again. `decide` must be free of side effects; no events means nothing is appended. One
+     * decision of a session at a time in this process: a decision within a decision on the same session is a defect.
      */
     readonly decide: <State, Encoded, A, E, R>(
       id: SessionId,

@@ -121,9 +121,18 @@ export const committed =
     const tracked = tracker.get(append.sessionId)
     if (tracked === undefined) return
     const lease = tracked.driver?.lease
-    if (result._tag === "lease-lost" && lease?.epoch === append.epoch) lease?.lose()
-    if (result._tag !== "committed") return
-    const lastSeq = result.firstSeq + append.events.length - 1
-    if (lease?.epoch === append.epoch) learnLastSeq(tracked, lease, lastSeq)
-    for (const watcher of tracked.watchers) signal(watcher, lastSeq)
+    const own = lease?.epoch === append.epoch ? lease : undefined
+    switch (result._tag) {
+      case "committed": {
+        const lastSeq = result.firstSeq + append.events.length - 1
+        learnLastSeq(tracked, own, lastSeq)
+        for (const watcher of tracked.watchers) signal(watcher, lastSeq)
+        return
+      }
+      case "conflict":
+        // Also under a lease: to a host whose clock is far ahead it had expired. Whoever decides again must see what came.
+        return learnLastSeq(tracked, own, result.actualSeq)
+      case "lease-lost":
+        return own?.lose()
+    }
   }

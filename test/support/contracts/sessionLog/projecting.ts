@@ -44,17 +44,19 @@ export const projecting = (test: Test): void => {
       assert.deepStrictEqual(yield* projections.get(child.id, inherited), { value: 13, asOfSeq: 2 })
     }))
 
-  test("decisions of many fibers each see what the others decided", () =>
+  test("decisions of many fibers each see what the others decided, and are made once", () =>
     Effect.gen(function* () {
       const log = yield* SessionLog
       const projections = yield* Projections
       const header = yield* log.create()
+      let made = 0
       const seen = yield* Effect.forEach(
         Array.from({ length: 30 }, (_, index) => index),
         () =>
-          projections.decide(header.id, total, (current) =>
-            Effect.as(Effect.yieldNow(), { events: added(1), value: current.value })
-          ),
+          projections.decide(header.id, total, (current) => {
+            made++
+            return Effect.as(Effect.yieldNow(), { events: added(1), value: current.value })
+          }),
         { concurrency: "unbounded" }
       )
       assert.deepStrictEqual(
@@ -62,6 +64,7 @@ export const projecting = (test: Test): void => {
         Array.from({ length: 30 }, (_, index) => index)
       )
       assert.strictEqual((yield* projections.get(header.id, total)).value, 30)
+      assert.strictEqual(made, 30)
     }))
 
   test("a decision is made again when another append came between", () =>

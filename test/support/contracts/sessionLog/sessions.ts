@@ -136,9 +136,9 @@ export const sessions = (test: Test): void => {
       assert.strictEqual((yield* Effect.flip(log.append(id("s-1"), notes(1))))._tag, "SessionNotFound")
       yield* TestClock.adjust(1)
       yield* log.create({ id: id("s-1") })
-      yield* log.append(id("s-1"), added(5))
-      assert.deepStrictEqual(yield* projections.get(id("s-1"), total), { value: 5, asOfSeq: 0 })
-      assert.deepStrictEqual(seqsOf(yield* events(id("s-1"))), [0])
+      yield* log.append(id("s-1"), added(5, 6, 7))
+      assert.deepStrictEqual(yield* projections.get(id("s-1"), total), { value: 18, asOfSeq: 2 })
+      assert.deepStrictEqual(seqsOf(yield* events(id("s-1"))), [0, 1, 2])
     }))
 
   test("a session that is driven is not removed", () =>
