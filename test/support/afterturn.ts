@@ -89,6 +89,7 @@ export const inProcess = (
   args: ReadonlyArray<string>,
   options?: {
     readonly env?: Readonly<Record<string, string>>
+    /** Of a terminal; none: a pipe. */
     readonly columns?: number
     readonly reads?: number
   }
@@ -107,7 +108,7 @@ export const inProcess = (
       Effect.provideService(Output, {
         json: args.includes("--json"),
         colour: false,
-        terminal: false,
+        terminal: options?.columns !== undefined,
         columns: options?.columns ?? Infinity,
         write,
         line: (text) => write(`${text}\n`),

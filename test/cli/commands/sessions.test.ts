@@ -194,6 +194,24 @@ describe("sessions export and import", () => {
   )
 })
 
+describe("what a session says", () => {
+  it.live("reaches a terminal without controls, as text and as JSON of the same meaning", () =>
+    Effect.gen(function* () {
+      const place = yield* workplace
+      const said = "\u001b[2J\u009b31m\u202eolleh"
+      yield* inProcess(["run", ...place.scripted, "--session", "s1", said])
+      for (const args of [["list"], ["show", "s1"], ["list", "--json"], ["show", "s1", "--json"], ["export", "s1"]]) {
+        const line = ["sessions", ...args, "--db", place.db]
+        const { stdout } = yield* inProcess(line, { columns: 500 })
+        assert.notMatch(stdout, /(?!\n)[\p{Cc}\u202e]/u, args.join(" "))
+        const piped = yield* inProcess(line)
+        if (args.includes("--json")) assert.deepStrictEqual(JSON.parse(stdout), JSON.parse(piped.stdout))
+        if (args.includes("export")) assert.deepStrictEqual(jsonLines(stdout), jsonLines(piped.stdout))
+      }
+    }).pipe(Effect.scoped)
+  )
+})
+
 describe("sessions fork", () => {
   it.live("makes a child that begins with its parent's events", () =>
     withSessions((place) =>
