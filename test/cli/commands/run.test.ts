@@ -123,15 +123,15 @@ describe("run", () => {
   it.live("stays no longer than --max-wait", () =>
     Effect.gen(function* () {
       const place = yield* workplace
-      const { code, stderr } = yield* prompt(place, "--session", "s1", "--json", "--max-wait", "300ms", "hold on")
+      const { code, stderr } = yield* prompt(place, "--session", "s1", "--json", "--max-wait", "2s", "hold on")
       assert.strictEqual(code, 1)
       assert.deepStrictEqual(JSON.parse(stderr).error, {
         code: "max_wait",
-        message: "stopped after 300ms; turn 1 was aborted: --max-wait 300ms was over"
+        message: "stopped after 2s; turn 1 was aborted: --max-wait 2s was over"
       })
       assert.deepStrictEqual((yield* events(place, "s1")).at(-1)?.data, {
         turn: 1,
-        reason: { kind: "aborted", cause: "--max-wait 300ms was over" }
+        reason: { kind: "aborted", cause: "--max-wait 2s was over" }
       })
     }).pipe(Effect.scoped)
   )
@@ -160,10 +160,10 @@ describe("run", () => {
       const place = yield* workplace
       yield* prompt(place, "--session", "s1", "hello")
       yield* leaveInInbox(place, "hold on")
-      const { stderr } = yield* prompt(place, "--session", "s1", "--json", "--max-wait", "300ms", "plan it")
+      const { stderr } = yield* prompt(place, "--session", "s1", "--json", "--max-wait", "2s", "plan it")
       assert.match(
         JSON.parse(stderr).error.message,
-        /^stopped after 300ms; turn 2 was aborted: .+; 1 waiting in the inbox for the next run$/
+        /^stopped after 2s; turn 2 was aborted: .+; 1 waiting in the inbox for the next run$/
       )
       assert.strictEqual((yield* prompt(place, "--session", "s1", "bye")).stdout, "Planning.\nPlanned.\nDone.\n")
     }).pipe(Effect.scoped)
