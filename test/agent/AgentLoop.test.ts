@@ -486,6 +486,7 @@ describe("disposal", () => {
       const agent = yield* Scope.extend(agents.create({ id }), scope)
       yield* agent.followup(AgentMessage.user("work"))
       yield* model.asked(0)
+      yield* agent.followup(AgentMessage.user("queued"))
       yield* Scope.close(scope, Exit.void)
       assert.deepStrictEqual(
         (yield* Support.turnEnds(id)).map((reason) => reason.kind),
@@ -498,7 +499,7 @@ describe("disposal", () => {
       const again = yield* agents.resume(id)
       yield* again.followup(AgentMessage.user("go on"))
       yield* again.whenIdle
-      assert.deepStrictEqual(yield* claimedTexts(id), ["work", "bash-1 finished", "go on"])
+      assert.deepStrictEqual(yield* claimedTexts(id), ["work", "bash-1 finished", "queued", "go on"])
     }).pipe(Effect.scoped, Effect.provide(Support.layer(model.layer)))
   })
 
