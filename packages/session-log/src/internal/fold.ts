@@ -19,7 +19,7 @@ export interface Fold<State> {
 }
 
 /** The first seq that a projection folds. */
-export const startOf = (
+const startOf = (
   projection: { readonly history: "own" | "inherited" },
   header: { readonly seedLength: number }
 ): number => (projection.history === "own" ? header.seedLength : 0)

@@ -1,4 +1,3 @@
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { SessionHeader, SessionId } from "../SessionEvent.js"
 import { headerVersion } from "../SessionEvent.js"
@@ -9,6 +8,7 @@ import type { SessionStoreError, StoredEvent, StoredHeader } from "../SessionSto
 import type { Engine } from "./engine.js"
 import { readableHeader } from "./engine.js"
 import * as Id from "./id.js"
+import { now } from "./now.js"
 import { headerOf } from "./rows.js"
 
 type ForkError = SessionNotFound | SessionVersionUnsupported | SessionExists | InvalidForkBoundary | SessionStoreError
@@ -23,7 +23,7 @@ export const fork = (engine: Engine, id: SessionId, options?: ForkOptions): Effe
     const header = {
       id: options?.id ?? (yield* Id.make),
       version: headerVersion,
-      createdAt: yield* Effect.map(Clock.currentTimeMillis, Math.floor),
+      createdAt: yield* now,
       cwd: options?.cwd ?? parent.cwd,
       title: options?.title ?? parent.title,
       parent: id,

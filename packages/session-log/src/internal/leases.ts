@@ -10,6 +10,7 @@ import type { SessionLeased } from "../SessionLogError.js"
 import { LeaseLost, SessionNotFound } from "../SessionLogError.js"
 import type { SessionStore, SessionStoreError, StoredLease } from "../SessionStore.js"
 import { leased } from "./append.js"
+import { withNow } from "./now.js"
 import { maxMillis } from "./rows.js"
 import type { HeldLease, Tracked, Tracker } from "./tracked.js"
 
@@ -52,7 +53,7 @@ const takeLease = (context: LeaseContext, id: SessionId): Effect.Effect<Lease, A
 
 /** One driver of a session in this process, from the moment it asks until its scope has closed. */
 const becomeDriver = (context: LeaseContext, id: SessionId): Effect.Effect<Driver, SessionLeased, Scope.Scope> =>
-  Effect.flatMap(expiry(context), (expiresAt) =>
+  withNow((now) =>
     Effect.acquireRelease(
       Effect.suspend(() => {
         const tracked = context.tracker.of(id)
@@ -63,7 +64,7 @@ const becomeDriver = (context: LeaseContext, id: SessionId): Effect.Effect<Drive
               sessionId: id,
               ...context.host.self,
               epoch: present?.epoch ?? 0,
-              expiresAt: present?.expiresAt ?? expiresAt
+              expiresAt: present?.expiresAt ?? expiresAfter(context, now)
             })
           )
         }
@@ -84,24 +85,21 @@ interface Driver {
   lease: HeldLease | undefined
 }
 
-const expiry = (context: LeaseContext): Effect.Effect<number> =>
-  Effect.clockWith((clock) => Effect.succeed(expiresAfter(context, Math.floor(clock.unsafeCurrentTimeMillis()))))
-
-const expiresAfter = (context: LeaseContext, now: number): number => Math.min(now + context.ttlMillis, maxMillis)
+const expiresAfter = (context: LeaseContext, now: number): number =>
+  Math.min(now + Math.floor(context.ttlMillis), maxMillis)
 
 /** The row is given back with the scope, from the moment it is ours. */
 const attempt = (context: LeaseContext, id: SessionId, replaces: StoredLease | undefined) =>
   Effect.acquireRelease(
-    Effect.clockWith((clock) => {
-      const now = Math.floor(clock.unsafeCurrentTimeMillis())
-      return context.store.acquireLease({
+    withNow((now) =>
+      context.store.acquireLease({
         sessionId: id,
         holder: context.host.self,
         now,
         expiresAt: expiresAfter(context, now),
         replaces: replaces === undefined ? undefined : { epoch: replaces.epoch }
       })
-    }),
+    ),
     (result) => (result._tag === "acquired" ? release(context, result.lease) : Effect.void)
   ).pipe(
     Effect.flatMap((result) =>
@@ -157,8 +155,7 @@ const renew = (
   tracked: Tracked,
   held: HeldLease
 ): Effect.Effect<"kept" | "gone" | "unknown"> =>
-  Effect.clockWith((clock) => {
-    const now = Math.floor(clock.unsafeCurrentTimeMillis())
+  withNow((now) => {
     const expiresAt = expiresAfter(context, now)
     return context.store.renewLease(id, held.epoch, expiresAt).pipe(
       Effect.map((renewed) => {
@@ -169,9 +166,10 @@ const renew = (
         return "kept"
       }),
       Effect.catchAll((error) =>
-        Effect.as(
+        Effect.zipRight(
           Effect.logWarning(`the lease of session "${id}" could not be renewed`, error),
-          Math.floor(clock.unsafeCurrentTimeMillis()) < held.expiresAt ? ("unknown" as const) : ("gone" as const)
+          // Later than it was asked: the store may have taken its time to fail.
+          withNow((later) => Effect.succeed(later < held.expiresAt ? ("unknown" as const) : ("gone" as const)))
         )
       )
     )

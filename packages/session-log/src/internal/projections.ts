@@ -13,6 +13,7 @@ import { readableHeader } from "./engine.js"
 import type { Fold } from "./fold.js"
 import { advance, encodeState, load, step } from "./fold.js"
 import { follow } from "./follow.js"
+import { withNow } from "./now.js"
 import { readPage } from "./read.js"
 import { knownLastSeq } from "./tracked.js"
 
@@ -58,9 +59,9 @@ const get = <State, Encoded>(
   context: Context,
   entry: Entry<State, Encoded>
 ): Effect.Effect<Projected<State>, ReadError> =>
-  Effect.clockWith((clock) => {
+  withNow((now) => {
     const fold = entry.fold
-    const known = knownLastSeq(context.engine.tracker.get(entry.sessionId), clock.unsafeCurrentTimeMillis())
+    const known = knownLastSeq(context.engine.tracker.get(entry.sessionId), now)
     // This process drives the session and nothing was appended since: no query.
     if (fold !== undefined && fold.asOfSeq === known) return Effect.succeed(projected(fold))
     return entry.lock.withPermits(1)(refresh(context, entry, known))

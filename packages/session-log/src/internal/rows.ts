@@ -7,12 +7,12 @@ import type { NewStoredEvent, StoredEvent, StoredHeader } from "../SessionStore.
 import type { CheckedEvent } from "./check.js"
 
 /** What `Instant` can write: years 0 through 9999. */
-export const minMillis = -62_167_219_200_000
+const minMillis = -62_167_219_200_000
 export const maxMillis = 253_402_300_799_999
 
 /** Events of a burst share their millisecond: its text is made once. */
 const instantMemo = { millis: Number.NaN, text: "" }
-export const instant = (millis: number): string => {
+const instant = (millis: number): string => {
   if (millis !== instantMemo.millis) {
     instantMemo.text = format(millis)
     instantMemo.millis = millis

@@ -1,5 +1,7 @@
+import { SessionLeases } from "@afterturn/session-log/SessionLeases"
 import { SessionLog } from "@afterturn/session-log/SessionLog"
 import { assert } from "@effect/vitest"
+import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as TestClock from "effect/TestClock"
@@ -44,6 +46,28 @@ export const appending = (test: Test): void => {
           ["late", "1970-01-01T00:00:02.000Z"],
           ["early", "1970-01-01T00:00:01.000Z"]
         ]
+      )
+    }))
+
+  test("a clock that stands between two milliseconds gives whole ones", () =>
+    Effect.gen(function* () {
+      const log = yield* SessionLog
+      const leases = yield* SessionLeases
+      const clock = yield* Effect.clock
+      const between: Clock.Clock = Object.assign(Object.create(clock), {
+        unsafeCurrentTimeMillis: () => 1.5,
+        currentTimeMillis: Effect.succeed(1.5)
+      })
+      const [stored] = yield* Effect.gen(function* () {
+        const header = yield* log.create()
+        yield* leases.acquire(header.id)
+        return yield* log.append((yield* log.fork(header.id)).id, notes(1))
+      }).pipe(Effect.withClock(between))
+      assert.strictEqual(stored?.time, "1970-01-01T00:00:00.001Z")
+      const { sessions } = yield* log.list()
+      assert.deepStrictEqual(
+        sessions.map((session) => session.createdAt),
+        [stored?.time, stored?.time]
       )
     }))
 
