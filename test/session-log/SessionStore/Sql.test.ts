@@ -84,6 +84,16 @@ const tables = <E>(name: string, client: Layer.Layer<SqlClient.SqlClient, E>): v
       })
     )
 
+    it.effect("keeps nothing of an import that was given up", () =>
+      Effect.gen(function* () {
+        const store = yield* SessionStore
+        const before = yield* count("afterturn_events")
+        yield* Effect.scoped(Effect.flatMap(store.stage, (staging) => staging.write(notes(9))))
+        assert.strictEqual(yield* count("afterturn_events"), before)
+        assert.strictEqual(yield* count("afterturn_loose_segments"), 0)
+      })
+    )
+
     it.effect("finishes what an interrupted removal left", () =>
       Effect.gen(function* () {
         const store = yield* SessionStore
@@ -121,6 +131,31 @@ const tables = <E>(name: string, client: Layer.Layer<SqlClient.SqlClient, E>): v
           (yield* store.types(first)).map((found) => found.type),
           ["note", "fresh"]
         )
+      })
+    )
+
+    it.effect("finds the one event of a type far into a session", () =>
+      Effect.gen(function* () {
+        const store = yield* SessionStore
+        const id = yield* given(notes(10_000))
+        yield* store.commit([request(id, [event("here", { type: "rare" }), ...notes(3)])])
+        assert.deepStrictEqual(yield* texts(id, { types: ["rare"] }), ["here"])
+        assert.deepStrictEqual(yield* texts(id, { types: ["rare"], fromSeq: 10_001 }), [])
+      })
+    )
+
+    it.effect("shows a reader what comes after missing events", () =>
+      Effect.gen(function* () {
+        const store = yield* SessionStore
+        const sql = yield* SqlClient.SqlClient
+        const id = yield* given(notes(30))
+        const [row] = yield* sql.unsafe<{ readonly segment: number }>(
+          `SELECT segment FROM afterturn_sessions WHERE id = '${id}'`
+        )
+        yield* sql.unsafe(`DELETE FROM afterturn_events WHERE segment = ${row!.segment} AND seq BETWEEN 3 AND 20`)
+        const page = { fromSeq: 3, toSeq: 100, types: undefined, limit: 5, maxBytes: 1_000 }
+        const seqs = (yield* store.read(id, page)).map((found) => found.seq)
+        assert.deepStrictEqual(seqs, [21, 22, 23, 24, 25])
       })
     )
 

