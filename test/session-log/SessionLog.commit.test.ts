@@ -319,4 +319,50 @@ describe("group commit", () => {
       assert.deepStrictEqual(asked, ["header", "types", "header", "types"])
     })
   )
+
+  it.scoped("keeps the order of thousands that wait", () =>
+    Effect.gen(function* () {
+      const gate = yield* makeGate
+      const { batches, data, id, log } = yield* make((commit) => Effect.zipRight(gate.pass, commit), {
+        maxBatchEvents: 100
+      })
+      const first = yield* Effect.fork(log.append(id, notes(0)))
+      yield* gate.reached
+      const numbers = Array.from({ length: 3000 }, (_, index) => index + 1)
+      const rest = yield* Effect.fork(
+        Effect.forEach(numbers, (number) => log.append(id, notes(number)), { concurrency: "unbounded", discard: true })
+      )
+      yield* settle
+      yield* gate.go
+      yield* Fiber.join(first)
+      yield* Fiber.join(rest)
+      assert.strictEqual(batches.length, 31)
+      assert.deepStrictEqual(yield* data, [0, ...numbers])
+    })
+  )
+
+  it.scoped("forgets sessions that it has seen least recently, but none that is driven", () =>
+    Effect.gen(function* () {
+      const inner = yield* memoryStore
+      let asked: Array<SessionId> = []
+      const store: Store = {
+        ...inner,
+        types: (id) =>
+          Effect.zipRight(
+            Effect.sync(() => asked.push(id)),
+            inner.types(id)
+          )
+      }
+      const creator = logOf(yield* makeProcess(inner, "creator"))
+      const ids = yield* Effect.forEach([0, 1, 2, 3], () => Effect.map(creator.create(), ({ id }) => id))
+      const process = yield* makeProcess(store, "here", { sessionCapacity: 2 })
+      const append = (which: number) => logOf(process).append(ids[which]!, notes("x"))
+      yield* Context.get(process, SessionLeases).acquire(ids[0]!)
+      yield* Effect.forEach([0, 1, 2, 3], append)
+      assert.deepStrictEqual(asked, ids)
+      asked = []
+      yield* Effect.forEach([0, 3, 0, 1, 0], append)
+      assert.deepStrictEqual(asked, [ids[1]])
+    })
+  )
 })
