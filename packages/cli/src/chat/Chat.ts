@@ -13,7 +13,6 @@ import * as FiberRef from "effect/FiberRef"
 import * as HashSet from "effect/HashSet"
 import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
-import type * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import { fromError } from "../CliError.js"
 import type { Handler } from "../Commands.js"
@@ -22,7 +21,6 @@ import * as Database from "../Database.js"
 import { text } from "../internal/input.js"
 import { Output } from "../Output.js"
 import * as Route from "../Route.js"
-import type { Happening } from "./ChatState.js"
 import * as Display from "./Display.js"
 import * as Interactive from "./Interactive.js"
 import * as Plain from "./Plain.js"
@@ -83,7 +81,7 @@ const atTerminal = (options: ChatOptions) =>
     yield* Effect.locally(talking, FiberRef.currentLoggers, HashSet.make(logInto(happenings)))
   })
 
-const talk = (options: ChatOptions, happenings: Queue.Queue<Happening>) =>
+const talk = (options: ChatOptions, happenings: Display.Happenings) =>
   Effect.gen(function* () {
     const opened = yield* open(options)
     const output = yield* Output
@@ -106,7 +104,7 @@ const typed = (name: string, value: Option.Option<string>): string =>
   Option.match(value, { onNone: () => "", onSome: (given) => ` ${name} ${given}` })
 
 /** Logs go where they do not tear the screen. */
-const logInto = (happenings: Queue.Queue<Happening>): Logger.Logger<unknown, void> =>
+const logInto = (happenings: Display.Happenings): Logger.Logger<unknown, void> =>
   Logger.make(({ cause, logLevel, message }) => {
     const parts = [message].flat().map(String)
     const reason = Cause.isEmpty(cause) ? [] : [Cause.pretty(cause)]

@@ -6,7 +6,7 @@
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Queue from "effect/Queue"
+import * as Mailbox from "effect/Mailbox"
 import * as ChatState from "./ChatState.js"
 import * as Screen from "./Screen.js"
 import * as Transcript from "./Transcript.js"
@@ -30,7 +30,7 @@ export interface DisplayOptions {
   readonly title: string
   /** What is shown first. */
   readonly transcript: Transcript.Transcript
-  readonly happenings: Queue.Queue<ChatState.Happening>
+  readonly happenings: Happenings
   readonly color: boolean
   /** Whether there is an input line. */
   readonly input: boolean
@@ -39,21 +39,24 @@ export interface DisplayOptions {
 }
 
 /**
- * What happens on a display, in order.
+ * What happens on a display, in order. A mailbox, whose reader can be interrupted without a message in its hands.
  *
+ * @since 0.1.0
+ * @category models
+ */
+export type Happenings = Mailbox.Mailbox<ChatState.Happening>
+
+/**
  * @since 0.1.0
  * @category constructors
  */
-export const makeHappenings: Effect.Effect<Queue.Queue<ChatState.Happening>> = Queue.unbounded<ChatState.Happening>()
+export const makeHappenings: Effect.Effect<Happenings> = Mailbox.make<ChatState.Happening>()
 
 /** A frame at most this often; what happens meanwhile is in the next. */
 const framePace = Duration.millis(16)
 
 /** How often a screen on which something moves by itself is drawn. */
 const tickPace = Duration.millis(100)
-
-/** What is taken in between two frames, at most, so that keys are answered while a model pours out text. */
-const batchSize = 4096
 
 const clearScreen = "\x1b[H\x1b[2J"
 
@@ -69,17 +72,18 @@ export const run = (options: DisplayOptions): Effect.Effect<void, never, Tty> =>
       const { happenings } = options
       const surface = yield* makeSurface(options)
       const ticking = yield* Effect.makeLatch(false)
-      const tick = Effect.zipRight(Effect.sleep(tickPace), Queue.offer(happenings, { _tag: "Tick" }))
+      const tick = Effect.zipRight(Effect.sleep(tickPace), happenings.offer({ _tag: "Tick" }))
       yield* Effect.forkScoped(Effect.forever(Effect.zipRight(ticking.await, tick)))
+      const next = Effect.map(happenings.takeAll, ([batch]) => batch)
       const loop = Effect.gen(function* () {
         yield* surface.show
-        while (yield* surface.takeIn(yield* Queue.takeBetween(happenings, 1, batchSize))) {
+        while (yield* surface.takeIn(yield* next)) {
           yield* surface.show
           yield* surface.moves() ? ticking.open : ticking.close
           yield* Effect.sleep(framePace)
         }
       })
-      const finish = Effect.flatMap(Queue.takeAll(happenings), surface.finish)
+      const finish = Effect.flatMap(happenings.clear, surface.finish)
       yield* Effect.ensuring(loop, finish)
     })
   )

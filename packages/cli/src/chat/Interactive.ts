@@ -17,6 +17,7 @@ import type * as ChatState from "./ChatState.js"
 import * as Display from "./Display.js"
 import * as Feed from "./Feed.js"
 import * as Keyboard from "./Keyboard.js"
+import * as Race from "./Race.js"
 import type { Recalled } from "./Recall.js"
 import * as Row from "./Row.js"
 import * as SafeText from "./SafeText.js"
@@ -34,14 +35,14 @@ export const run = (options: {
   readonly title: string
   readonly commands: ReadonlyArray<SlashCommand.SlashCommand>
   readonly recalled: Recalled
-  readonly happenings: Queue.Queue<ChatState.Happening>
+  readonly happenings: Display.Happenings
   readonly color: boolean
 }): Effect.Effect<void, ReadError, Tty | SessionLog | Todo | Scope.Scope> =>
   Effect.gen(function* () {
     const { agent, happenings, recalled } = options
     const tty = yield* Tty
     const todo = yield* Todo
-    const happen = (happening: ChatState.Happening) => Effect.asVoid(Queue.offer(happenings, happening))
+    const happen = (happening: ChatState.Happening) => Effect.asVoid(happenings.offer(happening))
     const feed = yield* Feed.follow(agent, recalled.nextSeq, (item) => happen({ _tag: "Output", item }))
     const status = Stream.runForEach(agent.statusChanges, (status) =>
       // What the last turn left is complete once it is over.
@@ -71,11 +72,13 @@ export const run = (options: {
       input: true,
       perform: (action) => Queue.offer(actions, action)
     })
-    yield* display.pipe(
-      Effect.raceFirst(Deferred.await(quit)),
-      // They run for good: the first end is a failure to read the session, the second that the terminal went away.
-      Effect.raceFirst(Effect.zipRight(Fiber.join(sources), Effect.never)),
-      Effect.raceFirst(Fiber.join(typing))
+    yield* Race.first<void, ReadError, Tty>(
+      display,
+      Deferred.await(quit),
+      // They run for good: the end of one is a failure to read the session.
+      Effect.zipRight(Fiber.join(sources), Effect.never),
+      // The terminal went away.
+      Fiber.join(typing)
     )
   })
 

@@ -43,10 +43,10 @@ export const read = (
         left = rest
         count++
         yield* Effect.forEach(keys, press, { discard: true })
+        if (left === Keys.flush(left)[1]) continue
         // Not a timeout around the take: that could be interrupted with a piece in its hands.
         const silence: Typed = { _tag: "Silence", after: count }
-        if (left !== "")
-          yield* Effect.forkScoped(Effect.zipRight(Effect.sleep(escapeWait), Queue.offer(typed, silence)))
+        yield* Effect.forkScoped(Effect.zipRight(Effect.sleep(escapeWait), Queue.offer(typed, silence)))
       }
     })
   )

@@ -20,6 +20,7 @@ import type { StdoutClosed } from "../Output.js"
 import { Output } from "../Output.js"
 import * as ChatState from "./ChatState.js"
 import * as Feed from "./Feed.js"
+import * as Race from "./Race.js"
 import type { Recalled } from "./Recall.js"
 import * as Row from "./Row.js"
 import * as SlashCommand from "./SlashCommand.js"
@@ -50,16 +51,17 @@ export const run = <E, R>(options: {
       print: printer.print,
       quit: Effect.asVoid(Deferred.succeed(quit, undefined))
     }
+    /** Whether to read on. */
     const enter = (line: string) => {
       const entered = ChatState.read(line)
-      if (entered === undefined) return Effect.void
+      if (entered === undefined) return Effect.succeed(true)
       return entered._tag === "Command"
-        ? SlashCommand.run(commands, entered, chat)
-        : Effect.zipRight(agent.followup(user(entered.text)), quiet)
+        ? Effect.zipRight(SlashCommand.run(commands, entered, chat), Effect.negate(Deferred.isDone(quit)))
+        : Effect.as(Effect.zipRight(agent.followup(user(entered.text)), quiet), true)
     }
-    yield* Effect.raceFirst(
-      Effect.zipRight(quiet, Stream.runForEach(input, enter)),
-      Effect.raceFirst(Deferred.await(quit), printer.closed)
+    yield* Race.first<void, CliError | StdoutClosed | ReadError | AgentError | E, R>(
+      Effect.zipRight(quiet, Stream.runForEachWhile(input, enter)),
+      printer.closed
     )
     yield* Effect.flatMap(printer.problem, (problem) =>
       problem === undefined ? Effect.void : failure("turn_failed", `the last turn ended in an error: ${problem}`)

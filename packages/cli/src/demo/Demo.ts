@@ -67,7 +67,7 @@ const prepare = (options: DemoOptions) =>
     }
     const db = path.resolve(given)
     const script = path.join(path.dirname(db), "demo.script.json")
-    yield* fileSystem.makeDirectory(path.dirname(db), { recursive: true }).pipe(
+    yield* fileSystem.makeDirectory(path.dirname(db), { recursive: true, mode: 0o700 }).pipe(
       Effect.zipRight(fileSystem.writeFileString(script, `${JSON.stringify(DemoScript.script, null, 2)}\n`)),
       Effect.mapError((error) => failure("output_unwritable", `${script} cannot be written: ${error.message}`))
     )

@@ -9,8 +9,6 @@ import { Todo } from "@afterturn/todo/Todo"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
-import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Happening } from "../chat/ChatState.js"
@@ -18,6 +16,7 @@ import * as Display from "../chat/Display.js"
 import * as Feed from "../chat/Feed.js"
 import * as Keyboard from "../chat/Keyboard.js"
 import * as Plain from "../chat/Plain.js"
+import * as Race from "../chat/Race.js"
 import * as Row from "../chat/Row.js"
 import * as SafeText from "../chat/SafeText.js"
 import * as Transcript from "../chat/Transcript.js"
@@ -61,13 +60,10 @@ export const atTerminal = <A, E, R>(
         )
       )
       const options = { title, transcript: Transcript.make(), happenings, color: colour, input: false }
-      const display = yield* Effect.forkScoped(Display.run({ ...options, perform: () => Effect.void }))
-      const stage = make(true, (happening) => Queue.offer(happenings, happening))
-      return yield* story(stage).pipe(
-        Effect.raceFirst(Deferred.await(stopped)),
-        // Interrupted, it shows what is still to be shown.
-        Effect.ensuring(Fiber.interrupt(display))
-      )
+      // By its interruption it shows what is still to be shown.
+      yield* Effect.forkScoped(Display.run({ ...options, perform: () => Effect.void }))
+      const stage = make(true, (happening) => happenings.offer(happening))
+      return yield* Race.first<A, E, R>(story(stage), Deferred.await(stopped))
     })
   )
 
@@ -92,7 +88,7 @@ export const plainly = <A, E, R>(
           return Effect.void
       }
     })
-    return yield* Effect.raceFirst(story(stage), printer.closed)
+    return yield* Race.first<A, E | StdoutClosed, R>(story(stage), printer.closed)
   })
 
 const make = (live: boolean, happen: (happening: Happening) => Effect.Effect<unknown>): Stage => ({
