@@ -5,6 +5,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, describe, it } from "@effect/vitest"
 import BetterSqlite from "better-sqlite3"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -85,6 +86,26 @@ describe("a database that another writer holds", () => {
       assert.isBelow(elapsed, 500)
       other.exec("ROLLBACK")
       assert.deepStrictEqual(yield* Effect.provide(texts(id), context), [])
+      assert.deepStrictEqual(yield* store.commit([request(id, notes(1))]), [{ _tag: "committed", firstSeq: 0 }])
+    })
+  )
+
+  it.scopedLive("lets go of a caller that is interrupted while a transaction of this process goes on", () =>
+    Effect.gen(function* () {
+      const { context, store } = yield* setup()
+      const id = yield* Effect.provide(given([]), context)
+      const sql = Context.get(context, SqlClient.SqlClient)
+      const begun = yield* Deferred.make<void>()
+      const end = yield* Deferred.make<void>()
+      const transaction = yield* Effect.fork(
+        sql.withTransaction(Effect.zipRight(Deferred.succeed(begun, undefined), Deferred.await(end)))
+      )
+      yield* Deferred.await(begun)
+      const append = yield* Effect.fork(store.commit([request(id, notes(1))]))
+      yield* Effect.yieldNow()
+      yield* Effect.timeout(Fiber.interrupt(append), "5 seconds")
+      yield* Deferred.succeed(end, undefined)
+      yield* Fiber.join(transaction)
       assert.deepStrictEqual(yield* store.commit([request(id, notes(1))]), [{ _tag: "committed", firstSeq: 0 }])
     })
   )

@@ -83,20 +83,24 @@ const logged = <A, E, R>(effect: Effect.Effect<A, E, R>) => {
   return Effect.map(Effect.provide(effect, Logger.replace(Logger.defaultLogger, logger)), (value) => ({ value, lines }))
 }
 
-/** As on a file system that knows no hard links. */
-const withoutLinks = Effect.acquireRelease(
-  Effect.sync(() => {
-    const { link } = fsPromises
-    fsPromises.link = () => Promise.reject(Object.assign(new Error("operation not permitted, link"), { code: "EPERM" }))
-    syncBuiltinESMExports()
-    return link
-  }),
-  (link) =>
+/** As on a file system that knows no hard links. `meanwhile` is what another process does just then. */
+const withoutLinks = (meanwhile: (name: string) => void = () => {}) =>
+  Effect.acquireRelease(
     Effect.sync(() => {
-      fsPromises.link = link
+      const { link } = fsPromises
+      fsPromises.link = (_, name) => {
+        meanwhile(String(name))
+        return Promise.reject(Object.assign(new Error("operation not permitted, link"), { code: "EPERM" }))
+      }
       syncBuiltinESMExports()
-    })
-)
+      return link
+    }),
+    (link) =>
+      Effect.sync(() => {
+        fsPromises.link = link
+        syncBuiltinESMExports()
+      })
+  )
 
 const mount = (folder: string): void => {
   execFileSync("mount", ["-t", "tmpfs", "-o", "size=3m", "tmpfs", folder], { stdio: "ignore" })
@@ -208,7 +212,7 @@ describe("a new database", () => {
 
   it.scopedLive("is made once where there are no hard links, and waits for a maker that was killed to be cleared", () =>
     Effect.gen(function* () {
-      yield* withoutLinks
+      yield* withoutLinks()
       const folder = yield* temporaryFolder
       const filename = path.join(folder, "sessions.db")
       const stores = yield* Effect.all(
@@ -226,6 +230,16 @@ describe("a new database", () => {
         fs.readdirSync(folder).filter((name) => name.startsWith(".")),
         []
       )
+    })
+  )
+
+  it.scoped("takes the place of no other's where there are no hard links", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      const made = yield* makeDatabase(folder)
+      const filename = path.join(folder, "new.db")
+      yield* withoutLinks((name) => fs.copyFileSync(made.filename, name))
+      assert.deepStrictEqual(yield* using({ filename }, texts(made.id)), ["n0", "n1"])
     })
   )
 

@@ -534,6 +534,7 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
         assert.deepStrictEqual(yield* texts(early), ["a0", "a1", "e0"])
         assert.deepStrictEqual(yield* texts(edge), ["a0", "a1", "a2"])
         assert.deepStrictEqual(yield* texts(c, { fromSeq: 2, toSeq: 5, limit: 3 }), ["a2", "b0", "b1"])
+        assert.deepStrictEqual(yield* texts(c, { types: ["note"], limit: 4 }), ["a0", "a1", "a2", "b0"])
       })
     )
 
