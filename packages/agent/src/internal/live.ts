@@ -5,7 +5,6 @@ import { SessionStoreError } from "@afterturn/session-log/SessionStore"
 import type * as Context from "effect/Context"
 import type * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as PubSub from "effect/PubSub"
 import * as EffectSchedule from "effect/Schedule"
 import * as SubscriptionRef from "effect/SubscriptionRef"
@@ -112,8 +111,9 @@ export const refresh = (live: Live): Effect.Effect<void> => {
     live.phase._tag === "turn" || live.phase._tag === "maintenance" || (live.phase._tag === "idle" && wanted)
       ? "running"
       : "idle"
-  const publish = SubscriptionRef.updateSome(live.status, (current) =>
-    current === status ? Option.none() : Option.some(status)
+  // A reference publishes each value that it is set to, also one that it has: only changes are to be seen.
+  const publish = Effect.flatMap(SubscriptionRef.get(live.status), (current) =>
+    current === status ? Effect.void : SubscriptionRef.set(live.status, status)
   )
   return live.phase._tag === "idle" && wanted ? Effect.zipRight(publish, live.latch.open) : publish
 }
