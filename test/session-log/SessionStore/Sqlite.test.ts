@@ -255,6 +255,13 @@ describe("a new database", () => {
     })
   )
 
+  it.scoped.skipIf(process.platform !== "linux")("is refused in a folder that cannot be made", () =>
+    Effect.gen(function* () {
+      const error = yield* failure({ filename: "/proc/nowhere/deeper/sessions.db" })
+      assert.include(["unavailable", "read-only"], error.reason)
+    })
+  )
+
   it.scoped("is refused in a folder that cannot be written", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder

@@ -115,7 +115,25 @@ export const inspect = Effect.fnUntraced(function* (filename: string): Effect.fn
 
 /** Folders that are missing are made for the user alone; those that are there stay as they are. */
 export const makeFolder = (filename: string): Effect.Effect<void, SessionStoreError> =>
-  attempt(() => fs.mkdir(path.dirname(filename), { recursive: true, mode: 0o700 }))
+  attempt(() => makeFolders(path.resolve(path.dirname(filename))))
+
+/** Node's own recursive way tries for ever where a file system says of a new folder that it does not exist, as /proc does. */
+const makeFolders = async (folder: string): Promise<void> => {
+  const missing = await makeOne(folder)
+  if (missing === undefined) return
+  const parent = path.dirname(folder)
+  if (parent === folder) throw missing
+  await makeFolders(parent)
+  const still = await makeOne(folder)
+  if (still !== undefined) throw still
+}
+
+/** The error, when a folder above is missing. */
+const makeOne = (folder: string): Promise<unknown> =>
+  fs.mkdir(folder, { mode: 0o700 }).catch((cause: unknown) => {
+    if (hasCode(cause, "ENOENT")) return cause
+    if (!hasCode(cause, "EEXIST")) throw cause
+  })
 
 /**
  * Builds a new database in a folder of its own beside the file, and gives it its name when it is whole. Another process that
