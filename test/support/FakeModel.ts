@@ -1,8 +1,8 @@
+import { AgentModel } from "@afterturn/agent/AgentModel"
 import type * as AiError from "@effect/ai/AiError"
 import * as LanguageModel from "@effect/ai/LanguageModel"
 import type * as Prompt from "@effect/ai/Prompt"
 import type * as Response from "@effect/ai/Response"
-import { AgentModel } from "@afterturn/agent/AgentModel"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -43,7 +43,7 @@ export const make = (reply: (request: number, prompt: ReadonlyArray<Prompt.Messa
   }
   const answer = (options: LanguageModel.ProviderOptions) =>
     Stream.unwrap(
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const request = requests.length
         requests.push(options)
         prompts.push(options.prompt.content)
@@ -80,10 +80,10 @@ const partsOf = (request: number, reply: Reply): ReadonlyArray<Response.StreamPa
   ...(reply.text === undefined
     ? []
     : [
-      { type: "text-start" as const, id: "t" },
-      { type: "text-delta" as const, id: "t", delta: reply.text },
-      { type: "text-end" as const, id: "t" }
-    ]),
+        { type: "text-start" as const, id: "t" },
+        { type: "text-delta" as const, id: "t", delta: reply.text },
+        { type: "text-end" as const, id: "t" }
+      ]),
   ...(reply.calls ?? []).map((call, index) => ({
     type: "tool-call" as const,
     id: call.id ?? `call-${request}-${index}`,

@@ -23,7 +23,8 @@ export const layer = <E, Provided extends AgentModel>(
 /** All events of a session. */
 export const events = (id: SessionId): Effect.Effect<ReadonlyArray<SessionEvent>, never, SessionLog> =>
   Effect.flatMap(SessionLog, (log) =>
-    log.read(id).pipe(Stream.runCollect, Effect.map(Chunk.toReadonlyArray), Effect.orDie))
+    log.read(id).pipe(Stream.runCollect, Effect.map(Chunk.toReadonlyArray), Effect.orDie)
+  )
 
 /** The types of a session's events, in order. */
 export const types = (id: SessionId) => Effect.map(events(id), (all) => all.map((event) => event.type))
@@ -38,4 +39,3 @@ export const dataOf = <Type extends string, A, I>(
 /** How the turns of a session ended. */
 export const turnEnds = (id: SessionId) =>
   Effect.map(dataOf(id, AgentEvents.TurnEnd), (ends) => ends.map((end) => end.reason))
-
