@@ -43,6 +43,23 @@ describe("chat, through pipes", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.live("keeps no session in which nothing was said, unless it was named", () =>
+    Effect.gen(function* () {
+      const place = yield* workplace
+      assert.deepStrictEqual(yield* talk("/todo\n", ...place.scripted), {
+        code: 0,
+        stdout: "There is no todo list.\n",
+        stderr: ""
+      })
+      yield* talk("", ...place.scripted, "--session", "s1")
+      const listed = yield* inProcess(["sessions", "list", "--db", place.db, "--json"])
+      assert.deepStrictEqual(
+        JSON.parse(listed.stdout).map(({ id }: { readonly id: string }) => id),
+        ["s1"]
+      )
+    }).pipe(Effect.scoped)
+  )
+
   it.live("exits 1 when the last turn ended in an error, and 2 without a model", () =>
     Effect.gen(function* () {
       const place = yield* workplace

@@ -14,8 +14,13 @@ const note = (text: string): Happening => ({ _tag: "Note", lines: [Row.line(text
 const start = Effect.gen(function* () {
   const desk = yield* rig.makeDesk
   let writes = 0
+  let looks = 0
   const tty = {
     ...desk.tty,
+    size: Effect.zipRight(
+      Effect.sync(() => looks++),
+      desk.tty.size
+    ),
     write: (bytes: string) => Effect.sync(() => writes++).pipe(Effect.zipRight(desk.tty.write(bytes)))
   }
   const happenings = yield* Display.makeHappenings
@@ -26,7 +31,7 @@ const start = Effect.gen(function* () {
       Effect.provideService(Tty, tty)
     )
   )
-  return { ...desk, happenings, display, performed, writes: () => writes }
+  return { ...desk, happenings, display, performed, writes: () => writes, looks: () => looks }
 })
 
 describe("run", () => {
@@ -35,25 +40,30 @@ describe("run", () => {
       const { happenings, terminal, writes } = yield* start
       yield* TestClock.adjust("1 second")
       const before = writes()
-      yield* happenings.offerAll(Array.from({ length: 50 }, (_, index) => note(`line ${index}`)))
+      for (let index = 0; index < 50; index++) {
+        yield* happenings.offer(note(`line ${index}`))
+        for (let count = 0; count < 5; count++) yield* Effect.yieldNow()
+      }
+      // The first is drawn at once, the others once that frame has had its time.
+      assert.isAtMost(writes() - before, 1)
       yield* TestClock.adjust("1 second")
-      assert.strictEqual(writes() - before, 1)
+      assert.strictEqual(writes() - before, 2)
       assert.strictEqual(terminal.text()[49], "line 49")
     })
   )
 
   it.effect("draws by itself only while something moves", () =>
     Effect.gen(function* () {
-      const { happenings, terminal, writes } = yield* start
+      const { happenings, looks, terminal, writes } = yield* start
       yield* happenings.offer({ _tag: "Status", status: "running" })
       yield* TestClock.adjust("3 seconds")
       assert.include(terminal.text().join(), "3 s")
       assert.isAbove(writes(), 20)
       yield* happenings.offer({ _tag: "Status", status: "idle" })
       yield* TestClock.adjust("1 second")
-      const rested = writes()
+      const rested = looks()
       yield* TestClock.adjust("1 minute")
-      assert.strictEqual(writes(), rested)
+      assert.isAtMost(looks() - rested, 1)
     })
   )
 

@@ -91,6 +91,9 @@ describe("run", () => {
         yield* sees(includes("working"))
         yield* type("and\x1b\rmore\r")
         yield* sees(includes("waiting: and⏎more"))
+        const log = yield* SessionLog
+        const inbox = yield* Stream.runCollect(log.read(id, { types: ["agent/inbox/spliced"] }))
+        assert.include([...inbox].at(-1)?.data, { list: "nextStep", op: "insert" })
         yield* type("\x03")
         yield* sees(includes("■ discarded: and"))
         yield* agent.whenIdle

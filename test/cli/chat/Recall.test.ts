@@ -50,16 +50,20 @@ describe("recall", () => {
     }).pipe(Effect.provide(rig.layer(rig.script)))
   )
 
-  it.live("knows what waits in the inbox, also from before what is shown", () =>
+  it.live("knows what waits in the inbox, also what came before the turns that are shown", () =>
     Effect.gen(function* () {
-      yield* talked(3)
       yield* Effect.scoped(
         Effect.gen(function* () {
-          const agent = yield* Effect.flatMap(Agents, (agents) => agents.resume(id))
-          yield* agent.inject(user("for later"))
+          const agent = yield* Effect.flatMap(Agents, (agents) => agents.create({ id }))
+          yield* agent.followup(user("hello"))
+          yield* agent.whenIdle
+          // Both are there before the turn begins; after one that failed, what is queued waits.
+          yield* agent.runMaintenance(Effect.zipRight(agent.followup(user("fail")), agent.followup(user("for later"))))
+          yield* agent.whenIdle
         })
       )
       const { transcript } = yield* Recall.recall(id, 1)
+      assert.include(shown(transcript).join("\n"), "no such model")
       assert.deepStrictEqual(
         transcript.waiting.map(({ content }) => content[0]?.text),
         ["for later"]

@@ -89,6 +89,9 @@ describe("wrap", () => {
 
   it("keeps indentation", () => assert.deepStrictEqual(TextLayout.wrap("    one two", 8), ["    one ", "two"]))
 
+  it("does not break between indentation and a word that is too long", () =>
+    assert.deepStrictEqual(TextLayout.wrap("    longword", 8), ["    long", "word"]))
+
   it("makes one row of nothing", () => assert.deepStrictEqual(TextLayout.wrap("", 8), [""]))
 
   it("loses nothing, and no row is wider than allowed", () => {

@@ -153,6 +153,19 @@ describe("frame", () => {
     )
   })
 
+  it("has the cursor where the next character goes: on a row of its own once one is full", () => {
+    const at = (text: string) =>
+      View.frame(
+        { ...idle, editor: LineEditor.setText(idle.editor, text) },
+        { columns: 11, rows: 20 },
+        { input: true }
+      )[0]
+    assert.deepStrictEqual(at("1234567").cursor, { row: 2, column: 9 })
+    assert.deepStrictEqual(at("12345678").cursor, { row: 3, column: 2 })
+    assert.deepStrictEqual(plain(at("123456789").live).slice(-2), ["› 12345678", "  9"])
+    assert.deepStrictEqual(at("日本語日").cursor, { row: 3, column: 2 })
+  })
+
   it("shows the text around the cursor of a long input", () => {
     const text = Array.from({ length: 40 }, (_, index) => `line ${index}`).join("\n")
     let editor = LineEditor.setText(idle.editor, text)

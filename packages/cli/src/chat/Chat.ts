@@ -7,6 +7,7 @@
 import { AgentModel } from "@afterturn/agent/AgentModel"
 import { Agents } from "@afterturn/agent/Agents"
 import type { SessionId } from "@afterturn/session-log/SessionEvent"
+import { SessionLog } from "@afterturn/session-log/SessionLog"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
@@ -27,6 +28,7 @@ import * as Plain from "./Plain.js"
 import * as Recall from "./Recall.js"
 import * as Row from "./Row.js"
 import * as SafeText from "./SafeText.js"
+import * as ShellWord from "./ShellWord.js"
 import * as SlashCommand from "./SlashCommand.js"
 import * as NodeTty from "./Tty/Node.js"
 
@@ -56,9 +58,12 @@ export const chat = (options: ChatOptions): Handler =>
     const route = yield* Route.resolve(options.model)
     const db = yield* Database.resolve(options.db)
     const layer = agentLayer({ db, route })
-    yield* (yield* isTerminal)
-      ? Effect.provide(atTerminal(options), layer)
-      : Effect.provide(throughPipes(options), layer)
+    if (!(yield* isTerminal)) return yield* Effect.provide(throughPipes(options), layer)
+    const happenings = yield* Display.makeHappenings
+    yield* Effect.provide(atTerminal(options, happenings), layer).pipe(
+      Effect.locally(FiberRef.currentLoggers, HashSet.make(logInto(happenings))),
+      Effect.ensuring(tellTheRest(happenings))
+    )
   }).pipe(Effect.mapError((error) => (error._tag === "StdoutClosed" ? error : fromError(error))))
 
 const isTerminal = Effect.gen(function* () {
@@ -74,18 +79,12 @@ const throughPipes = (options: ChatOptions) =>
     yield* Plain.run({ ...opened, input, commands: [...commands, SlashCommand.help(commands, { keys: false })] })
   }).pipe(Effect.scoped)
 
-const atTerminal = (options: ChatOptions) =>
+const atTerminal = (options: ChatOptions, happenings: Display.Happenings) =>
   Effect.gen(function* () {
-    const happenings = yield* Display.makeHappenings
-    const talking = Effect.scoped(talk(options, happenings))
-    yield* Effect.locally(talking, FiberRef.currentLoggers, HashSet.make(logInto(happenings)))
-  })
-
-const talk = (options: ChatOptions, happenings: Display.Happenings) =>
-  Effect.gen(function* () {
-    const opened = yield* open(options)
+    const log = yield* SessionLog
     const output = yield* Output
     const { route } = yield* AgentModel
+    const opened = yield* open(options)
     const { agent } = opened
     const commands = [yield* SlashCommand.todo, SlashCommand.quit]
     yield* Interactive.run({
@@ -95,13 +94,13 @@ const talk = (options: ChatOptions, happenings: Display.Happenings) =>
       happenings,
       color: output.colour
     }).pipe(Effect.scoped, Effect.provide(NodeTty.layer))
-    yield* output.line(
-      `To go on: afterturn chat --session ${agent.id}${typed("--db", options.db)}${typed("--model", options.model)}`
-    )
-  })
+    if ((yield* log.lastSeq(agent.id)) < 0) return
+    const given = `${typed("--db", options.db)}${typed("--model", options.model)}`
+    yield* output.line(`To go on: afterturn chat --session ${agent.id}${given}`)
+  }).pipe(Effect.scoped)
 
 const typed = (name: string, value: Option.Option<string>): string =>
-  Option.match(value, { onNone: () => "", onSome: (given) => ` ${name} ${given}` })
+  Option.match(value, { onNone: () => "", onSome: (given) => ` ${name} ${ShellWord.quote(given)}` })
 
 /** Logs go where they do not tear the screen. */
 const logInto = (happenings: Display.Happenings): Logger.Logger<unknown, void> =>
@@ -115,19 +114,43 @@ const logInto = (happenings: Display.Happenings): Logger.Logger<unknown, void> =
     })
   })
 
+/** What was logged once the screen was gone. */
+const tellTheRest = (happenings: Display.Happenings) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    for (const happening of yield* happenings.clear) {
+      if (happening._tag !== "Note") continue
+      for (const { text } of happening.lines) yield* output.note(text)
+    }
+  })
+
 /** The agent of the session, and what it last said. */
 const open = ({ session }: ChatOptions) =>
   Effect.gen(function* () {
     const agents = yield* Agents
-    const create = (id: Option.Option<SessionId>) =>
-      Effect.gen(function* () {
-        const agent = yield* agents.create({ cwd: process.cwd(), ...(Option.isSome(id) ? { id: id.value } : {}) })
-        return { agent, recalled: Recall.nothing }
-      })
-    if (Option.isNone(session)) return yield* create(session)
+    const cwd = process.cwd()
+    if (Option.isNone(session)) {
+      const { id } = yield* createUnlessEmpty(cwd)
+      return { agent: yield* agents.resume(id), recalled: Recall.nothing }
+    }
+    const create = Effect.map(agents.create({ id: session.value, cwd }), (agent) => ({
+      agent,
+      recalled: Recall.nothing
+    }))
     const resume = Effect.gen(function* () {
       const recalled = yield* Recall.recall(session.value, recalledTurns)
       return { agent: yield* agents.resume(session.value), recalled }
     })
-    return yield* Effect.catchTag(resume, "SessionNotFound", () => create(session))
+    return yield* Effect.catchTag(resume, "SessionNotFound", () => create)
   })
+
+/** A session that nobody named and in which nothing was said is not kept. */
+const createUnlessEmpty = (cwd: string) =>
+  Effect.flatMap(SessionLog, (log) =>
+    Effect.acquireRelease(log.create({ cwd }), ({ id }) =>
+      Effect.flatMap(log.lastSeq(id), (lastSeq) => (lastSeq < 0 ? log.remove(id) : Effect.void)).pipe(
+        // An empty session that stays is no loss.
+        Effect.ignore
+      )
+    )
+  )

@@ -18,6 +18,7 @@ import * as Stream from "effect/Stream"
 import { failure, fromError, usage } from "../CliError.js"
 import type { Handler } from "../Commands.js"
 import { agentLayer } from "../Compose.js"
+import * as ShellWord from "../chat/ShellWord.js"
 import * as NodeTty from "../chat/Tty/Node.js"
 import * as View from "../chat/View.js"
 import * as Database from "../Database.js"
@@ -186,7 +187,7 @@ const farewell = (options: DemoOptions, place: Place, left: Left) =>
     // Set where a script of package.json runs, as `pnpm start` does: there the command is another script of it.
     const script = yield* Database.variable("npm_lifecycle_event")
     const command = Option.isSome(script) ? "pnpm -s afterturn" : "afterturn"
-    const db = Option.isSome(options.db) ? ` --db ${quote(place.db)}` : ""
+    const db = Option.isSome(options.db) ? ` --db ${ShellWord.quote(place.db)}` : ""
     return [
       "",
       "To look at what is left:",
@@ -195,9 +196,6 @@ const farewell = (options: DemoOptions, place: Place, left: Left) =>
       `  ${command} sessions export ${left.session}${db}`,
       `  ${command} sessions list --parent ${left.session}${db}`,
       "To go on with it:",
-      `  ${command} chat --session ${left.session} --model ${quote(`scripted:${place.script}`)}${db}`
+      `  ${command} chat --session ${left.session} --model ${ShellWord.quote(`scripted:${place.script}`)}${db}`
     ]
   })
-
-/** As a shell takes it for one word. */
-const quote = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)
