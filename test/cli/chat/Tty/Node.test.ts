@@ -97,14 +97,15 @@ describe("layerProcess", () => {
             const reading = yield* Effect.fork(Stream.runCollect(tty.input))
             yield* listenedTo(host, "SIGHUP")
             assert.include(host.done, "resume")
-            host.stdin.emit("data", "a")
-            host.stdin.emit("data", "é")
+            host.stdin.emit("data", "a\n")
+            host.stdin.emit("data", "é\n")
             if (gone === "end") host.stdin.emit(gone)
             else host.emit(gone)
             return yield* Fiber.join(reading)
           })
         )
-        assert.deepStrictEqual([...typed], ["a", "é"])
+        // Enter, typed before the terminal was raw, and Ctrl-J.
+        assert.deepStrictEqual([...typed], ["a\r", "é\n"])
       }
     })
   )

@@ -74,7 +74,12 @@ export const layerProcess = (host: Process): Layer.Layer<Tty> =>
 const inputOf = (host: Process): Stream.Stream<string> =>
   Stream.asyncPush<string>((emit) =>
     Effect.gen(function* () {
-      yield* listen(host.stdin, "data", (data: string) => emit.single(data))
+      // What was typed before the terminal was raw had its Enter made a line feed, which is another key now.
+      let early = true
+      yield* listen(host.stdin, "data", (data: string) => {
+        emit.single(early ? data.replaceAll("\n", "\r") : data)
+        early = false
+      })
       for (const event of ["end", "close", "error"]) yield* listen(host.stdin, event, () => emit.end())
       // Hanging up is how a terminal says that it goes away.
       yield* listen(host, "SIGHUP", () => emit.end())
