@@ -40,16 +40,27 @@ const splitsPair = (text: string, at: number): boolean => {
   return unit >= 0xdc00 && unit <= 0xdfff
 }
 
+/** Widths of characters that were measured: a text has few that differ. */
+const measured = new Map<string, number>()
+const mostMeasured = 4096
+
+const measure = (grapheme: string): number => {
+  const known = measured.get(grapheme)
+  if (known !== undefined) return known
+  if (measured.size >= mostMeasured) measured.clear()
+  const columns = stringWidth(grapheme)
+  measured.set(grapheme, columns)
+  return columns
+}
+
 /**
  * The columns that a text takes.
  *
  * @since 0.1.0
  * @category accessors
  */
-export const width = (text: string): number => {
-  if (ascii.test(text)) return text.length
-  return text.length <= reach ? stringWidth(text) : graphemes(text).reduce((sum, part) => sum + stringWidth(part), 0)
-}
+export const width = (text: string): number =>
+  ascii.test(text) ? text.length : graphemes(text).reduce((sum, grapheme) => sum + measure(grapheme), 0)
 
 /**
  * Tabs as spaces.
@@ -72,7 +83,7 @@ export const truncate = (text: string, columns: number): string => {
   let used = 0
   let kept = ""
   for (const grapheme of graphemes(head)) {
-    used += width(grapheme)
+    used += measure(grapheme)
     if (used > columns - 1) break
     kept += grapheme
   }
@@ -97,12 +108,12 @@ export const wrap = (text: string, columns: number): ReadonlyArray<string> => {
   const pushRow = (from: number) => {
     rows.push(row.slice(0, from).join(""))
     row = row.slice(from)
-    used = row.reduce((sum, grapheme) => sum + width(grapheme), 0)
+    used = row.reduce((sum, grapheme) => sum + measure(grapheme), 0)
     breakAt = 0
     inked = row.length > 0
   }
   for (const grapheme of graphemes(text)) {
-    const size = width(grapheme)
+    const size = measure(grapheme)
     const space = grapheme === " "
     if (!space && size > 0 && used + size > columns) {
       if (breakAt > 0) pushRow(breakAt)
