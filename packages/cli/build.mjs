@@ -1,12 +1,12 @@
-// Bundles the command: dist/bin.js is what every start reads, dist/bin/ holds what a command loads when it runs. SQLite's native
+// Bundles the command: dist/afterturn.js is what every start reads, dist/afterturn/ holds what a command loads when it runs. SQLite's native
 // module stays outside.
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises"
 import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 
 const root = dirname(fileURLToPath(import.meta.url))
-const bundle = join(root, "dist/bin.js")
-const chunks = join(root, "dist/bin")
+const bundle = join(root, "dist/afterturn.js")
+const chunks = join(root, "dist/afterturn")
 // The files that went in, by which a later start sees whether the bundle is still theirs.
 const inputsFile = join(chunks, "inputs.json")
 
@@ -35,9 +35,9 @@ export const build = async ({ keepFormer }) => {
   const begun = new Date()
   const { metafile, outputFiles } = await esbuild({
     absWorkingDir: root,
-    entryPoints: ["src/bin.ts"],
+    entryPoints: [{ in: "src/bin.ts", out: "afterturn" }],
     outdir: "dist",
-    chunkNames: "bin/[name]-[hash]",
+    chunkNames: "afterturn/[name]-[hash]",
     bundle: true,
     splitting: true,
     format: "esm",

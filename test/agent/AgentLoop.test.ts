@@ -503,6 +503,49 @@ describe("disposal", () => {
     }).pipe(Effect.scoped, Effect.provide(Support.layer(model.layer)))
   })
 
+  for (const end of ["disposal", "cancel"] as const) {
+    it.effect(`stores what a handler answers during a ${end}, once, before the turn's end`, () =>
+      Effect.gen(function* () {
+        const began = yield* Deferred.make<void>()
+        const signal = yield* Deferred.make<void>()
+        const toolkit = Toolkit.make(
+          Tool.make("stubborn", { description: "cannot be stopped", success: Schema.String })
+        )
+        const tool = ToolRegistry.layerToolkit(toolkit, { package: "test", requires: [], writes: [] }).pipe(
+          Layer.provide(
+            toolkit.toLayer({
+              stubborn: () =>
+                Deferred.succeed(began, undefined).pipe(
+                  Effect.zipRight(Deferred.await(signal)),
+                  Effect.as("finished"),
+                  Effect.uninterruptible
+                )
+            })
+          )
+        )
+        const model = FakeModel.replies({ calls: [{ name: "stubborn", input: {} }] }, { text: "ok" })
+        yield* Effect.gen(function* () {
+          const scope = yield* Scope.make()
+          const agent = yield* Effect.flatMap(Agents, (agents) => Scope.extend(agents.create({ id }), scope))
+          yield* agent.followup(AgentMessage.user("work"))
+          yield* Deferred.await(began)
+          const ending = yield* Effect.fork(
+            end === "disposal" ? Scope.close(scope, Exit.void) : Effect.orDie(agent.cancel("user"))
+          )
+          for (let n = 0; n < 20; n++) yield* Effect.yieldNow()
+          yield* Deferred.succeed(signal, undefined)
+          yield* Fiber.join(ending)
+          const events = yield* Support.events(id)
+          assert.deepStrictEqual(
+            events.map(({ type }) => type).filter((type) => type === "tool/result" || type === "turn/end"),
+            ["tool/result", "turn/end"]
+          )
+          yield* Scope.close(scope, Exit.void)
+        }).pipe(Effect.scoped, Effect.provide(Layer.provideMerge(tool, Support.layer(model.layer))))
+      })
+    )
+  }
+
   it.effect("refuses a second agent of the same session and lists the live ones", () =>
     Effect.gen(function* () {
       const agents = yield* Agents

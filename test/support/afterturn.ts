@@ -20,7 +20,7 @@ let built: string | undefined
 export const bundle = (): string => {
   if (built === undefined) {
     execFileSync(process.execPath, [path.join(packageFolder, "run.mjs"), "--version"])
-    built = path.join(packageFolder, "dist/bin.js")
+    built = path.join(packageFolder, "dist/afterturn.js")
   }
   return built
 }

@@ -243,6 +243,7 @@ describe("Todo", () => {
   )
 
   it.effect("needs the configuration", () => {
+    // @effect-diagnostics-next-line missingLayerContext:off
     // @ts-expect-error: a composition without TodoConfig leaves it open, which a compiler must refuse
     const incomplete: Layer.Layer<Todo, never, Exclude<Layer.Layer.Context<typeof layerOpen>, TodoConfig>> = layerOpen
     return Effect.sync(() => assert.isDefined(incomplete))

@@ -8,6 +8,7 @@ import { Projections } from "@afterturn/session-log/Projection"
 import type { SessionHeader, SessionId } from "@afterturn/session-log/SessionEvent"
 import type { Lease } from "@afterturn/session-log/SessionLeases"
 import { SessionLeases } from "@afterturn/session-log/SessionLeases"
+import type { AppendError } from "@afterturn/session-log/SessionLog"
 import { SessionLog } from "@afterturn/session-log/SessionLog"
 import { SessionStoreError } from "@afterturn/session-log/SessionStore"
 import * as Cause from "effect/Cause"
@@ -15,6 +16,7 @@ import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as PubSub from "effect/PubSub"
@@ -242,41 +244,49 @@ const openAndRun = Effect.fnUntraced(function* (live: LiveAgent.Live, agent: Age
   if (opened) yield* Effect.ensuring(runOpened(live, agent, phase), Deferred.succeed(phase.ended, undefined))
 })
 
-/** However the turn's fiber ends, the turn is closed in the log; a disposed agent that cannot write leaves that to the next resume. */
-const runOpened = (live: LiveAgent.Live, agent: Agent, phase: Extract<LiveAgent.Phase, { readonly _tag: "turn" }>) =>
+/**
+ * However the turn's fiber ends, the turn is closed in the log, and not before that fiber has stored what it must: a result that a
+ * handler gave goes in first. A disposed agent that cannot write leaves the rest to the next resume.
+ */
+const runOpened = (
+  live: LiveAgent.Live,
+  agent: Agent,
+  phase: Extract<LiveAgent.Phase, { readonly _tag: "turn" }>
+): Effect.Effect<void, AppendError> =>
   Effect.uninterruptibleMask((restore) =>
-    restore(
-      Effect.raceFirst(
-        Effect.as(runTurn(live, agent, phase.turn), undefined),
-        Effect.map(Deferred.await(phase.cancel), (cause): AgentEvents.TurnEndReason => ({ kind: "aborted", cause }))
+    Effect.gen(function* () {
+      const fiber = yield* Effect.fork(Effect.interruptible(runTurn(live, agent, phase.turn)))
+      const waited = yield* Effect.exit(
+        restore(Effect.raceFirst(Effect.as(Fiber.await(fiber), undefined), Deferred.await(phase.cancel)))
       )
-    ).pipe(
-      Effect.exit,
-      Effect.flatMap((exit) => {
-        const disposed = Exit.isInterrupted(exit)
-        const reason = Exit.isSuccess(exit) ? exit.value : failureReason(exit.cause)
-        if (reason === undefined) return Effect.void
-        const close = LiveAgent.closeTurn(live, phase.turn, reason)
-        return disposed
-          ? Effect.zipRight(
-              Effect.catchAll(close, (error) => Effect.logWarning("the turn could not be closed in the log", error)),
-              Effect.interrupt
-            )
-          : restore(LiveAgent.untilStored(close))
-      })
-    )
+      const exit = yield* Fiber.interrupt(fiber)
+      const reason = endReason(waited, exit)
+      if (reason === undefined) return
+      const close = LiveAgent.closeTurn(live, phase.turn, reason)
+      if (Exit.isSuccess(waited)) return yield* restore(LiveAgent.untilStored(close))
+      yield* Effect.catchAll(close, (error) => Effect.logWarning("the turn could not be closed in the log", error))
+      return yield* Effect.interrupt
+    })
   )
 
-const failureReason = (cause: Cause.Cause<TurnFailure>): AgentEvents.TurnEndReason => {
-  if (Cause.isInterruptedOnly(cause)) return { kind: "aborted", cause: "the agent was disposed" }
-  return Option.match(Cause.failureOption(cause), {
+/** Why the turn's fiber is over; `undefined`: it has closed the turn itself. */
+const endReason = (
+  waited: Exit.Exit<string | undefined>,
+  exit: Exit.Exit<void, TurnFailure>
+): AgentEvents.TurnEndReason | undefined => {
+  if (Exit.isFailure(waited)) return { kind: "aborted", cause: "the agent was disposed" }
+  if (waited.value !== undefined) return { kind: "aborted", cause: waited.value }
+  return Exit.isSuccess(exit) ? undefined : failureReason(exit.cause)
+}
+
+const failureReason = (cause: Cause.Cause<TurnFailure>): AgentEvents.TurnEndReason =>
+  Option.match(Cause.failureOption(cause), {
     onNone: () => ({
       kind: "error",
       error: { code: "internal_error", message: Cause.pretty(cause).slice(0, 2_000) }
     }),
     onSome: (error) => ({ kind: "error", error: { code: failureCode(error), message: error.message } })
   })
-}
 
 const failureCode = (error: TurnFailure): string => {
   if (error instanceof SessionStoreError) return `store_${error.reason.replaceAll("-", "_")}`

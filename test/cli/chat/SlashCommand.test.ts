@@ -33,6 +33,7 @@ const makeChat = () => {
 const broken: SlashCommand.SlashCommand = {
   name: "broken",
   summary: "fails",
+  // @effect-diagnostics-next-line globalErrorInEffectFailure:off
   run: (argument) => Effect.fail(new Error(`no ${argument}\x1b[2J`))
 }
 
