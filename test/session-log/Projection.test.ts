@@ -71,7 +71,7 @@ const trail = Projection.make({
 })
 
 describe("what a projection costs", () => {
-  it.scoped("nothing while this process drives the session and nothing was appended", () =>
+  it.scoped("nothing while this process drives the session and little was appended", () =>
     Effect.gen(function* () {
       const { since, store } = noting(yield* memoryStore)
       const { leases, log, projections } = yield* make(store)
@@ -83,11 +83,14 @@ describe("what a projection costs", () => {
       assert.deepStrictEqual(yield* projections.get(id, total), { value: 1, asOfSeq: 0 })
       yield* projections.decide(id, total, () => Effect.succeed({ events: added(2), value: undefined }))
       assert.deepStrictEqual(yield* projections.get(id, total), { value: 3, asOfSeq: 1 })
-      assert.deepStrictEqual(since().asked, [])
-      // The tail, and only that.
+      // What this process appended meanwhile it still knows.
       yield* log.append(id, added(4, 5))
       assert.deepStrictEqual(yield* projections.get(id, total), { value: 12, asOfSeq: 3 })
-      assert.deepStrictEqual(since(), { asked: ["read"], rows: 2 })
+      assert.deepStrictEqual(since().asked, [])
+      // More than it keeps: the tail, and only that.
+      for (let index = 0; index < 40; index++) yield* log.append(id, added(1))
+      assert.deepStrictEqual(yield* projections.get(id, total), { value: 52, asOfSeq: 43 })
+      assert.deepStrictEqual(since(), { asked: ["read"], rows: 40 })
     })
   )
 

@@ -11,10 +11,11 @@ import {
   SessionNotFound,
   UnknownEventType
 } from "../SessionLogError.js"
-import type { CommitResult, StoredLease } from "../SessionStore.js"
+import type { StoredLease } from "../SessionStore.js"
 import type { CheckedEvent } from "./check.js"
 import { checkAll } from "./check.js"
-import type { Append, Outcome } from "./committer.js"
+import { eventSize } from "./commit.js"
+import type { Append, Observer, Outcome } from "./committer.js"
 import type { Engine } from "./engine.js"
 import { readableHeader } from "./engine.js"
 import { withNow } from "./now.js"
@@ -117,8 +118,8 @@ export const leased = (lease: StoredLease): SessionLeased =>
 
 /** After the commit: what this process now knows, and who waits to hear of it. */
 export const committed =
-  (tracker: Engine["tracker"]) =>
-  (append: Append, result: CommitResult): void => {
+  (tracker: Engine["tracker"]): Observer =>
+  (append, result, request) => {
     const tracked = tracker.get(append.sessionId)
     if (tracked === undefined) return
     const lease = tracked.driver?.lease
@@ -127,6 +128,12 @@ export const committed =
       case "committed": {
         const lastSeq = result.firstSeq + append.events.length - 1
         learnLastSeq(tracked, own, lastSeq)
+        own?.recent.add({
+          firstSeq: result.firstSeq,
+          events: append.events,
+          time: append.now,
+          size: request.events.reduce((sum, row) => sum + eventSize(row), 0)
+        })
         for (const watcher of tracked.watchers) signal(watcher, lastSeq)
         return
       }

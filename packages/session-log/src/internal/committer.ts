@@ -34,6 +34,9 @@ export interface Bounds {
   readonly maxBytes: number
 }
 
+/** Hears of each append that the store has answered, with the rows that it was written as. */
+export type Observer = (append: Append, result: CommitResult, request: CommitRequest) => void
+
 type Result = Exit.Exit<Outcome, SessionStoreError>
 
 interface Waiting {
@@ -58,7 +61,7 @@ interface Batch {
  */
 export const make = (
   commit: (typeof SessionStore)["Service"]["commit"],
-  committed: (append: Append, result: CommitResult) => void,
+  committed: Observer,
   bounds: Bounds
 ): Effect.Effect<Committer, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -172,7 +175,7 @@ const encode = (waiting: Waiting): ReadonlyArray<NewStoredEvent> | undefined => 
 
 const write = (
   commit: (typeof SessionStore)["Service"]["commit"],
-  committed: (append: Append, result: CommitResult) => void,
+  committed: Observer,
   batch: Batch
 ): Effect.Effect<void> => {
   if (batch.requests.length === 0) return Effect.void
@@ -190,7 +193,8 @@ const write = (
         })
         batch.waiting.forEach((waiting, index) => {
           const result = results[index]
-          if (result !== undefined) committed(waiting.append, result)
+          const request = batch.requests[index]
+          if (result !== undefined && request !== undefined) committed(waiting.append, result, request)
         })
       }
     }

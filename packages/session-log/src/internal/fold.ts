@@ -61,6 +61,15 @@ export const decodeState = <State, Encoded>(projection: Projection<State, Encode
 export const encodeState = <State, Encoded>(projection: Projection<State, Encoded>, value: State) =>
   Schema.encode(Schema.parseJson(projection.schema))(value)
 
+/** Folds events that follow and that were checked when they were stored. */
+export const advanceChecked = <State, Encoded>(
+  projection: Projection<State, Encoded>,
+  fold: Fold<State>,
+  events: ReadonlyArray<SessionEvent>
+): void => {
+  for (const event of events) if (event.seq > fold.asOfSeq) apply(projection, fold, event)
+}
+
 /** Folds events that follow; those that are in it already are passed over. */
 export const advance = <State, Encoded>(
   registry: (typeof EventTypes)["Service"],

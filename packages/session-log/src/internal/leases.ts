@@ -11,6 +11,7 @@ import { LeaseLost, SessionNotFound } from "../SessionLogError.js"
 import type { SessionStore, SessionStoreError, StoredLease } from "../SessionStore.js"
 import { leased } from "./append.js"
 import { withNow } from "./now.js"
+import { Recent } from "./recent.js"
 import { maxMillis } from "./rows.js"
 import type { HeldLease, Tracked, Tracker } from "./tracked.js"
 
@@ -120,6 +121,7 @@ const keep = (context: LeaseContext, driver: Driver, row: StoredLease): Effect.E
       epoch: row.epoch,
       expiresAt: row.expiresAt,
       isLost: false,
+      recent: new Recent(),
       lose: () => {
         held.isLost = true
         Deferred.unsafeDone(lost, Effect.succeed(new LeaseLost({ sessionId: row.sessionId })))

@@ -11,7 +11,7 @@ import { attempt } from "./append.js"
 import type { Engine } from "./engine.js"
 import { readableHeader } from "./engine.js"
 import type { Fold } from "./fold.js"
-import { advance, encodeState, load, step } from "./fold.js"
+import { advance, advanceChecked, encodeState, load, step } from "./fold.js"
 import { follow } from "./follow.js"
 import { withNow } from "./now.js"
 import { readPage } from "./read.js"
@@ -77,6 +77,8 @@ const refresh = <State, Encoded>(
   Effect.gen(function* () {
     const { fold, lastSeq } = yield* begin(context, entry, known)
     const { projection, sessionId } = entry
+    const recent = context.engine.tracker.get(sessionId)?.driver?.lease?.recent.range(fold.asOfSeq + 1, lastSeq)
+    if (recent !== undefined && known !== undefined) advanceChecked(projection, fold, recent)
     while (fold.asOfSeq < lastSeq) {
       const range = { fromSeq: fold.asOfSeq + 1, toSeq: lastSeq, types: projection.types, limit: Infinity }
       const events = yield* readPage(context.engine, sessionId, range)
@@ -164,11 +166,7 @@ const tryUntilStored = <State, Encoded, A, E, R>(
       // Another append came between. It got somewhere, so trying again always ends.
       if ("actualSeq" in stored) continue
       const fold = entry.fold
-      if (fold?.asOfSeq === current.asOfSeq) {
-        const advanced = advance(context.engine.registry, id, projection, fold, stored)
-        // It is stored: what the fold has against it shows at the next one.
-        yield* Effect.ignore(advanced)
-      }
+      if (fold?.asOfSeq === current.asOfSeq) advanceChecked(projection, fold, stored)
       return decision.value
     }
   })

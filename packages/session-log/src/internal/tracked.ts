@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
 import type { SessionId } from "../SessionEvent.js"
+import type { Recent } from "./recent.js"
 
 /** A reader that follows a session. */
 export interface Watcher {
@@ -16,6 +17,8 @@ export interface HeldLease {
   readonly epoch: number
   expiresAt: number
   isLost: boolean
+  /** What was committed under it last. */
+  readonly recent: Recent
   /** Takes note that another holds the session now. */
   readonly lose: () => void
 }
