@@ -13,10 +13,12 @@ import * as FileSystem from "@effect/platform/FileSystem"
 import * as Path from "@effect/platform/Path"
 import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { failure, fromError, usage } from "../CliError.js"
 import type { Handler } from "../Commands.js"
+import { storeLayer } from "../Compose/Store.js"
 import { agentLayer } from "../Compose.js"
 import * as ShellWord from "../chat/ShellWord.js"
 import * as NodeTty from "../chat/Tty/Node.js"
@@ -68,9 +70,11 @@ const prepare = (options: DemoOptions) =>
     }
     const db = path.resolve(given)
     const script = path.join(path.dirname(db), "demo.script.json")
-    yield* fileSystem.makeDirectory(path.dirname(db), { recursive: true, mode: 0o700 }).pipe(
-      Effect.zipRight(fileSystem.writeFileString(script, `${JSON.stringify(DemoScript.script, null, 2)}\n`)),
-      Effect.mapError((error) => failure("output_unwritable", `${script} cannot be written: ${error.message}`))
+    // Opening the database makes its folder.
+    yield* Effect.scoped(Layer.build(storeLayer(db)))
+    yield* Effect.mapError(
+      fileSystem.writeFileString(script, `${JSON.stringify(DemoScript.script, null, 2)}\n`),
+      (error) => failure("output_unwritable", `${script} cannot be written: ${error.message}`)
     )
     return { db, script }
   })
