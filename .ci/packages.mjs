@@ -1,7 +1,7 @@
 // What a user would install: packs every publishable package and asks publint and attw about it, then loads what was built
 // with plain Node. Runs after the build.
 import { execFile } from "node:child_process"
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
@@ -10,14 +10,30 @@ import { formatMessage } from "publint/utils"
 
 const exec = promisify(execFile)
 
-const names = readdirSync("packages", { withFileTypes: true })
+const packages = readdirSync("packages", { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
-  .map((entry) => JSON.parse(readFileSync(join("packages", entry.name, "package.json"), "utf8")))
+  .map((entry) => ({ folder: join("packages", entry.name) }))
+  .map(({ folder }) => ({ folder, ...JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) }))
   .filter((manifest) => manifest.private !== true)
-  .map((manifest) => manifest.name)
+const names = packages.map((manifest) => manifest.name)
 
 const folder = mkdtempSync(join(tmpdir(), "afterturn-pack-"))
 const problems = []
+
+const modulesIn = (folder, ending) =>
+  existsSync(folder)
+    ? readdirSync(folder, { recursive: true })
+        .filter((path) => path.endsWith(ending))
+        .map((path) => path.slice(0, -ending.length))
+    : []
+
+// `tsc -b` neither removes what a deleted module left behind nor notices that its output was deleted.
+const compareWithSource = ({ folder, name }) => {
+  const sources = new Set(modulesIn(join(folder, "src"), ".ts"))
+  const built = new Set(modulesIn(join(folder, "dist"), ".d.ts"))
+  const differ = [...sources].filter((path) => !built.has(path)).concat([...built].filter((path) => !sources.has(path)))
+  if (differ.length > 0) problems.push(`${name}: dist is not what src makes (${differ.join(", ")}): run \`pnpm clean\``)
+}
 
 const lint = async (tarball) => {
   // A copy: a small file's buffer is a slice of Node's pool.
@@ -36,6 +52,7 @@ const load = (name) =>
     problems.push(`import "${name}" from plain Node:\n${error.stderr}`)
   )
 
+for (const manifest of packages) compareWithSource(manifest)
 try {
   await exec("pnpm", ["-r", ...names.flatMap((name) => ["--filter", name]), "pack", "--pack-destination", folder])
   const tarballs = readdirSync(folder).map((name) => join(folder, name))

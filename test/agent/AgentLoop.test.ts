@@ -1,4 +1,5 @@
-import { type Agent, AgentBusy, AgentClosed } from "@afterturn/agent/Agent"
+import type { Agent } from "@afterturn/agent/Agent"
+import { AgentBusy, AgentClosed } from "@afterturn/agent/Agent"
 import * as AgentEvents from "@afterturn/agent/AgentEvents"
 import * as AgentMessage from "@afterturn/agent/AgentMessage"
 import { AgentExtensions, Agents } from "@afterturn/agent/Agents"
@@ -20,8 +21,8 @@ import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
-import * as FakeModel from "../support/FakeModel.js"
 import * as Support from "../support/agents.js"
+import * as FakeModel from "../support/FakeModel.js"
 
 const id = "s1" as SessionId
 
@@ -35,7 +36,7 @@ const reminder = AgentMessage.text(
 )
 
 /** A tool that waits for a signal, and tells that it began. */
-const waitTool = Effect.gen(function*() {
+const waitTool = Effect.gen(function* () {
   const began = yield* Deferred.make<void>()
   const signal = yield* Deferred.make<void>()
   const toolkit = Toolkit.make(Tool.make("wait", { description: "waits", success: Schema.String }))
@@ -52,26 +53,30 @@ const waitTool = Effect.gen(function*() {
 
 const claimedTexts = (sessionId: SessionId) =>
   Effect.map(Support.dataOf(sessionId, AgentEvents.UserMessage), (messages) =>
-    messages.map((message) => AgentMessage.toText(message.content)))
+    messages.map((message) => AgentMessage.toText(message.content))
+  )
 
 describe("a turn", () => {
   const model = FakeModel.replies({ text: "hello" })
   it.effect("is logged from the message to its end", () =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       const agent = yield* create
       yield* agent.followup(AgentMessage.user("hi"))
       yield* agent.whenIdle
       const events = yield* Support.events(id)
-      assert.deepStrictEqual(events.map((event) => event.type), [
-        "agent/inbox/spliced",
-        "agent/inbox/spliced",
-        "turn/start",
-        "user/message",
-        "step/start",
-        "assistant/message",
-        "step/end",
-        "turn/end"
-      ])
+      assert.deepStrictEqual(
+        events.map((event) => event.type),
+        [
+          "agent/inbox/spliced",
+          "agent/inbox/spliced",
+          "turn/start",
+          "user/message",
+          "step/start",
+          "assistant/message",
+          "step/end",
+          "turn/end"
+        ]
+      )
       assert.deepStrictEqual(events[1]?.data, { list: "nextTurn", op: "claim", ids: ["msg-1"], turn: 1 })
       assert.deepStrictEqual(events[2]?.data, { turn: 1, source: { kind: "user" } })
       assert.deepStrictEqual(events[3]?.data, {
@@ -89,11 +94,12 @@ describe("a turn", () => {
         usage: { inputTokens: 10, outputTokens: 5, totalTokens: 15 }
       })
       assert.deepStrictEqual(events[7]?.data, { turn: 1, reason: { kind: "completed" } })
-    }).pipe(Effect.scoped, Effect.provide(Support.layer(model.layer))))
+    }).pipe(Effect.scoped, Effect.provide(Support.layer(model.layer)))
+  )
 
   it.effect("takes each followup alone, in order, and what was injected along with the first", () => {
     const model = FakeModel.replies()
-    return Effect.gen(function*() {
+    return Effect.gen(function* () {
       const agent = yield* create
       yield* agent.inject(notice)
       assert.strictEqual(yield* agent.status, "idle")
@@ -101,7 +107,10 @@ describe("a turn", () => {
       yield* agent.followup(AgentMessage.user("two"))
       yield* agent.whenIdle
       const starts = yield* Support.dataOf(id, AgentEvents.TurnStart)
-      assert.deepStrictEqual(starts.map((start) => start.source.kind), ["user", "user"])
+      assert.deepStrictEqual(
+        starts.map((start) => start.source.kind),
+        ["user", "user"]
+      )
       assert.deepStrictEqual(yield* claimedTexts(id), ["bash-1 finished", "one", "two"])
       assert.strictEqual(model.prompts[1]?.filter((message) => message.role === "user").length, 3)
     }).pipe(Effect.scoped, Effect.provide(Support.layer(model.layer)))
@@ -109,7 +118,7 @@ describe("a turn", () => {
 
   it.effect("goes on while tools are called and ends at the step limit", () => {
     const model = FakeModel.make(() => ({ calls: [{ name: "nothing", input: {} }] }))
-    return Effect.gen(function*() {
+    return Effect.gen(function* () {
       const agent = yield* create
       yield* agent.followup(AgentMessage.user("loop"))
       yield* agent.whenIdle
@@ -122,7 +131,7 @@ describe("a turn", () => {
   })
 
   it.effect("streams text and stored events to spectators in one order", () =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       const agent = yield* create
       const seen = yield* agent.output.pipe(
         Stream.takeUntil((output) => output._tag === "Event" && output.event.type === "turn/end"),
@@ -140,7 +149,8 @@ describe("a turn", () => {
         "step/end",
         "turn/end"
       ])
-    }).pipe(Effect.scoped, Effect.provide(Support.layer(FakeModel.replies({ text: "hello" }).layer))))
+    }).pipe(Effect.scoped, Effect.provide(Support.layer(FakeModel.replies({ text: "hello" }).layer)))
+  )
 })
 
 describe("the inbox", () => {
@@ -150,7 +160,7 @@ describe("the inbox", () => {
       text: `answer ${request}`,
       first: request === 0 ? Effect.flatten(Ref.get(steer)) : Effect.void
     }))
-    return Effect.gen(function*() {
+    return Effect.gen(function* () {
       const agent = yield* create
       yield* Ref.set(steer, Effect.orDie(Effect.asVoid(agent.steer(AgentMessage.user("also this")))))
       yield* agent.followup(AgentMessage.user("do that"))
@@ -162,7 +172,7 @@ describe("the inbox", () => {
   })
 
   it.effect("wakes an idle agent for a steered message and not for an injected one", () =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       const agent = yield* create
       yield* agent.inject(notice)
       yield* agent.whenIdle
@@ -172,7 +182,8 @@ describe("the inbox", () => {
       assert.deepStrictEqual(yield* claimedTexts(id), ["bash-1 finished", "now"])
       const [start] = yield* Support.dataOf(id, AgentEvents.TurnStart)
       assert.deepStrictEqual(start?.source, { kind: "user" })
-    }).pipe(Effect.scoped, Effect.provide(Support.layer(FakeModel.replies().layer))))
+    }).pipe(Effect.scoped, Effect.provide(Support.layer(FakeModel.replies().layer)))
+  )
 
   it.effect("strands no message that arrives while a turn is being closed", () => {
     const closing = Deferred.unsafeMake<void>(0 as never)
@@ -182,7 +193,7 @@ describe("the inbox", () => {
         ? Deferred.succeed(closing, undefined).pipe(Effect.zipRight(Deferred.await(release)))
         : Effect.void
     )
-    return Effect.gen(function*() {
+    return Effect.gen(function* () {
       const agent = yield* create
       yield* agent.followup(AgentMessage.user("first"))
       yield* Deferred.await(closing)
@@ -197,7 +208,7 @@ describe("the inbox", () => {
   })
 
   it.effect("replaces messages that still wait, and none that was claimed", () =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       const agent = yield* create
       const claimed = yield* agent.steer(AgentMessage.user("claimed"))
       yield* agent.whenIdle
@@ -208,10 +219,11 @@ describe("the inbox", () => {
       yield* agent.steer(AgentMessage.user("go"))
       yield* agent.whenIdle
       assert.deepStrictEqual(yield* claimedTexts(id), ["claimed", "both finished", "go"])
-    }).pipe(Effect.scoped, Effect.provide(Support.layer(FakeModel.replies().layer))))
+    }).pipe(Effect.scoped, Effect.provide(Support.layer(FakeModel.replies().layer)))
+  )
 
   it.effect("stores what goes along with a message in the same append, on its condition", () =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       const agent = yield* create
       const log = yield* SessionLog
       const along: EventInput = AgentEvents.ContextCompacted.make({ throughSeq: 0, summary: "-", kept: [] })
@@ -220,13 +232,14 @@ describe("the inbox", () => {
       assert.strictEqual(yield* log.lastSeq(id), -1)
       yield* agent.inject(notice, { events: [along], expectedSeq: -1 })
       assert.deepStrictEqual(yield* Support.types(id), ["agent/inbox/spliced", "context/compacted"])
-    }).pipe(Effect.scoped, Effect.provide(Support.layer(FakeModel.replies().layer))))
+    }).pipe(Effect.scoped, Effect.provide(Support.layer(FakeModel.replies().layer)))
+  )
 })
 
 describe("cancel", () => {
   it.effect("ends the turn as aborted, drops what the user queued and keeps notices", () => {
     const model = FakeModel.make((request) => (request === 0 ? { hang: true } : { text: "ok" }))
-    return Effect.gen(function*() {
+    return Effect.gen(function* () {
       const agent = yield* create
       yield* agent.followup(AgentMessage.user("work"))
       yield* model.asked(0)
@@ -243,7 +256,7 @@ describe("cancel", () => {
 
   it.effect("keeps the inbox when told to", () => {
     const model = FakeModel.make((request) => (request === 0 ? { hang: true } : { text: "ok" }))
-    return Effect.gen(function*() {
+    return Effect.gen(function* () {
       const agent = yield* create
       yield* agent.followup(AgentMessage.user("work"))
       yield* model.asked(0)
@@ -255,10 +268,10 @@ describe("cancel", () => {
   })
 
   it.effect("answers the call that it cut off, before anything else is said", () =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       const tool = yield* waitTool
       const model = FakeModel.replies({ calls: [{ name: "wait", input: {} }] }, { text: "ok" })
-      yield* Effect.gen(function*() {
+      yield* Effect.gen(function* () {
         const agent = yield* create
         yield* agent.followup(AgentMessage.user("work"))
         yield* Deferred.await(tool.began)
@@ -267,19 +280,17 @@ describe("cancel", () => {
         assert.strictEqual(result?.error?.code, "TOOL_OUTCOME_UNKNOWN")
         yield* agent.followup(AgentMessage.user("go on"))
         yield* agent.whenIdle
-        assert.deepStrictEqual(model.prompts[1]?.map((message) => message.role), [
-          "system",
-          "user",
-          "assistant",
-          "tool",
-          "user"
-        ])
+        assert.deepStrictEqual(
+          model.prompts[1]?.map((message) => message.role),
+          ["system", "user", "assistant", "tool", "user"]
+        )
       }).pipe(Effect.scoped, Effect.provide(Layer.provideMerge(tool.layer, Support.layer(model.layer))))
-    }))
+    })
+  )
 
   it.effect("lets a reminder wait for the next turn when the model had not answered it", () => {
     const model = FakeModel.make((request) => (request === 0 ? { hang: true } : { text: "ok" }))
-    return Effect.gen(function*() {
+    return Effect.gen(function* () {
       const agent = yield* create
       yield* agent.followup(reminder)
       yield* model.asked(0)
@@ -298,7 +309,7 @@ describe("cancel", () => {
 describe("resuming", () => {
   /** What a process leaves behind that dies in the middle: these events, and nothing alive. */
   const leftBehind = (events: ReadonlyArray<EventInput>) =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       const log = yield* SessionLog
       yield* log.create({ id })
       yield* log.append(id, events)
@@ -329,7 +340,7 @@ describe("resuming", () => {
 
   it.effect("closes an interrupted turn and says of each call whether it had started", () => {
     const model = FakeModel.replies({ text: "ok" })
-    return Effect.gen(function*() {
+    return Effect.gen(function* () {
       yield* leftBehind([
         ...openTurn,
         calls,
@@ -339,24 +350,30 @@ describe("resuming", () => {
       ])
       const agent = yield* Effect.flatMap(Agents, (agents) => agents.resume(id))
       const results = yield* Support.dataOf(id, AgentEvents.ToolResult)
-      assert.deepStrictEqual(results.map((result) => [result.callId, result.error?.code]), [
-        ["a", undefined],
-        ["b", "TOOL_OUTCOME_UNKNOWN"],
-        ["c", "TOOL_NOT_STARTED"]
-      ])
+      assert.deepStrictEqual(
+        results.map((result) => [result.callId, result.error?.code]),
+        [
+          ["a", undefined],
+          ["b", "TOOL_OUTCOME_UNKNOWN"],
+          ["c", "TOOL_NOT_STARTED"]
+        ]
+      )
       assert.deepStrictEqual(yield* Support.turnEnds(id), [{ kind: "interrupted" }])
       assert.strictEqual(yield* agent.status, "idle")
       yield* agent.followup(AgentMessage.user("go on"))
       yield* agent.whenIdle
       const starts = yield* Support.dataOf(id, AgentEvents.TurnStart)
-      assert.deepStrictEqual(starts.map((start) => start.turn), [1, 2])
+      assert.deepStrictEqual(
+        starts.map((start) => start.turn),
+        [1, 2]
+      )
       const tool = model.prompts[0]?.find((message) => message.role === "tool")
       assert.strictEqual(tool?.content.length, 3)
     }).pipe(Effect.scoped, Effect.provide(Support.layer(model.layer)))
   })
 
   it.effect("delivers the messages that waited", () =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       yield* leftBehind([
         ...openTurn,
         insert("nextStep", { id: "msg-2", ...notice }),
@@ -369,10 +386,11 @@ describe("resuming", () => {
       yield* agent.whenIdle
       const ids = (yield* Support.dataOf(id, AgentEvents.UserMessage)).map((message) => message.id)
       assert.deepStrictEqual(ids, ["msg-1", "msg-2", "msg-3", "msg-4"])
-    }).pipe(Effect.scoped, Effect.provide(Support.layer(FakeModel.replies().layer))))
+    }).pipe(Effect.scoped, Effect.provide(Support.layer(FakeModel.replies().layer)))
+  )
 
   it.effect("puts a claimed reminder back when its turn died before the model answered", () =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       const waiting: AgentMessage.AgentMessage = { id: "msg-1", ...reminder }
       yield* leftBehind([
         insert("nextTurn", waiting),
@@ -384,10 +402,11 @@ describe("resuming", () => {
       yield* agent.whenIdle
       assert.deepStrictEqual(yield* Support.turnEnds(id), [{ kind: "interrupted" }, { kind: "completed" }])
       assert.deepStrictEqual(yield* claimedTexts(id), ["stand up", "stand up"])
-    }).pipe(Effect.scoped, Effect.provide(Support.layer(FakeModel.replies().layer))))
+    }).pipe(Effect.scoped, Effect.provide(Support.layer(FakeModel.replies().layer)))
+  )
 
   it.effect("begins a fork with an empty inbox, nothing open, and numbers that were never used", () =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       yield* leftBehind([...openTurn, insert("nextTurn", { id: "msg-9", ...AgentMessage.user("parent's") })])
       const log = yield* SessionLog
       const child = yield* log.fork(id, { boundary: yield* log.lastSeq(id), id: "s2" as SessionId })
@@ -397,14 +416,18 @@ describe("resuming", () => {
       yield* agent.whenIdle
       assert.strictEqual(message.id, "msg-10")
       const starts = yield* Support.dataOf(child.id, AgentEvents.TurnStart)
-      assert.deepStrictEqual(starts.map((start) => start.turn), [1, 2])
-    }).pipe(Effect.scoped, Effect.provide(Support.layer(FakeModel.replies().layer))))
+      assert.deepStrictEqual(
+        starts.map((start) => start.turn),
+        [1, 2]
+      )
+    }).pipe(Effect.scoped, Effect.provide(Support.layer(FakeModel.replies().layer)))
+  )
 })
 
 describe("disposal", () => {
   it.effect("ends the turn, releases extensions while the log may be written, gives the lease up and closes", () => {
     const model = FakeModel.make((request) => (request === 0 ? { hang: true } : { text: "ok" }))
-    return Effect.gen(function*() {
+    return Effect.gen(function* () {
       const extensions = yield* AgentExtensions
       yield* extensions.register((agent) =>
         Effect.addFinalizer(() => Effect.orDie(Effect.asVoid(agent.inject(notice))))
@@ -415,7 +438,10 @@ describe("disposal", () => {
       yield* agent.followup(AgentMessage.user("work"))
       yield* model.asked(0)
       yield* Scope.close(scope, Exit.void)
-      assert.deepStrictEqual((yield* Support.turnEnds(id)).map((reason) => reason.kind), ["aborted"])
+      assert.deepStrictEqual(
+        (yield* Support.turnEnds(id)).map((reason) => reason.kind),
+        ["aborted"]
+      )
       assert.strictEqual((yield* Support.types(id)).at(-1), "agent/inbox/spliced")
       assert.strictEqual(yield* agents.get(id), undefined)
       assert.instanceOf(yield* Effect.flip(agent.followup(AgentMessage.user("too late"))), AgentClosed)
@@ -428,19 +454,26 @@ describe("disposal", () => {
   })
 
   it.effect("refuses a second agent of the same session and lists the live ones", () =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       const agents = yield* Agents
       const agent = yield* agents.create({ id })
       const child = yield* agents.create({ parent: id, delegationDepth: 1 })
       assert.strictEqual((yield* Effect.flip(agents.resume(id)))._tag, "SessionLeased")
-      assert.deepStrictEqual((yield* agents.list).map((live) => live.id), [agent.id, child.id])
-      assert.deepStrictEqual((yield* agents.roots).map((live) => live.id), [agent.id])
-    }).pipe(Effect.scoped, Effect.provide(Support.layer(FakeModel.replies().layer))))
+      assert.deepStrictEqual(
+        (yield* agents.list).map((live) => live.id),
+        [agent.id, child.id]
+      )
+      assert.deepStrictEqual(
+        (yield* agents.roots).map((live) => live.id),
+        [agent.id]
+      )
+    }).pipe(Effect.scoped, Effect.provide(Support.layer(FakeModel.replies().layer)))
+  )
 })
 
 describe("maintenance", () => {
   it.effect("takes the idle phase alone, and waking messages wait for its end", () =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       const agent = yield* create
       const running = yield* Deferred.make<void>()
       const finish = yield* Deferred.make<void>()
@@ -455,11 +488,12 @@ describe("maintenance", () => {
       yield* Fiber.join(fiber)
       yield* agent.whenIdle
       assert.deepStrictEqual(yield* claimedTexts(id), ["hi"])
-    }).pipe(Effect.scoped, Effect.provide(Support.layer(FakeModel.replies().layer))))
+    }).pipe(Effect.scoped, Effect.provide(Support.layer(FakeModel.replies().layer)))
+  )
 
   it.effect("is refused while a turn runs or is about to, and given back when interrupted", () => {
     const model = FakeModel.make((request) => (request === 0 ? { hang: true } : { text: "ok" }))
-    return Effect.gen(function*() {
+    return Effect.gen(function* () {
       const agent = yield* create
       yield* agent.followup(AgentMessage.user("hi"))
       assert.instanceOf(yield* Effect.flip(agent.runMaintenance(Effect.void)), AgentBusy)
@@ -489,7 +523,7 @@ describe("trouble below", () => {
       text: "ok",
       first: request === 0 ? Ref.set(broken, true) : Effect.void
     }))
-    return Effect.gen(function*() {
+    return Effect.gen(function* () {
       const agent = yield* create
       yield* agent.followup(AgentMessage.user("work"))
       yield* Deferred.await(triedToClose)
@@ -514,7 +548,7 @@ describe("a long history", () => {
       summarize: (_agent: Agent, messages: ReadonlyArray<unknown>) =>
         Effect.succeed({ summary: `${messages.length} messages`, kept: [] })
     })
-    return Effect.gen(function*() {
+    return Effect.gen(function* () {
       const agent = yield* create
       yield* agent.followup(AgentMessage.user("one"))
       yield* agent.followup(AgentMessage.user("two"))
@@ -524,7 +558,10 @@ describe("a long history", () => {
         users.map((message) => (message.content[0]?.type === "text" ? message.content[0].text : "")),
         ["Summary of the conversation so far:\n\n2 messages", "two"]
       )
-    }).pipe(Effect.scoped, Effect.provide(Support.layer(Layer.merge(model.layer, summarizer), { maxHistoryTokens: 50 })))
+    }).pipe(
+      Effect.scoped,
+      Effect.provide(Support.layer(Layer.merge(model.layer, summarizer), { maxHistoryTokens: 50 }))
+    )
   })
 })
 

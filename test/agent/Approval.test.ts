@@ -11,15 +11,16 @@ const decide = (action: string) =>
 
 describe("Approval", () => {
   it.effect("follows the policy where no rule matches", () =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       const under = (policy: "allow" | "deny" | "ask") => Effect.provide(decide("ls"), Approval.layer({ policy }))
       assert.strictEqual(yield* under("allow"), "allowed")
       assert.strictEqual(yield* under("deny"), "denied")
       assert.strictEqual(yield* under("ask"), "denied")
-    }))
+    })
+  )
 
   it.effect("lets the longest matching prefix decide, at a word's end and for one command only", () =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       assert.strictEqual(yield* decide("git status"), "allowed")
       assert.strictEqual(yield* decide("git"), "allowed")
       assert.strictEqual(yield* decide("git push --force"), "denied")
@@ -38,10 +39,11 @@ describe("Approval", () => {
           ]
         })
       )
-    ))
+    )
+  )
 
   it.effect("asks one question at a time and remembers what is always allowed", () =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       const questions = yield* Ref.make<ReadonlyArray<string>>([])
       const ask = (request: Approval.ApprovalRequest) =>
         Ref.update(questions, (asked) => [...asked, request.action]).pipe(
@@ -55,5 +57,6 @@ describe("Approval", () => {
       }).pipe(Effect.provide(Approval.layer({ policy: "ask", ask })))
       assert.deepStrictEqual(decisions, ["allowed", "allowed", "denied"])
       assert.deepStrictEqual(yield* Ref.get(questions), ["npm test", "rm x"])
-    }))
+    })
+  )
 })

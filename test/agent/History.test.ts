@@ -6,9 +6,9 @@ import { assert, describe, it } from "@effect/vitest"
 
 const fold = (inputs: ReadonlyArray<EventInput>): History.History => {
   const history = new History.History()
-  inputs.forEach((input, seq) =>
-    history.add({ ...input, seq, time: "2026-01-01T00:00:00.000Z" } satisfies SessionEvent as SessionEvent)
-  )
+  for (const [seq, input] of inputs.entries()) {
+    history.add({ ...input, seq, time: "2026-01-01T00:00:00.000Z" } as SessionEvent)
+  }
   return history
 }
 
@@ -30,13 +30,15 @@ const result = (callId: string, text: string) => AgentEvents.ToolResult.make({ c
 
 /** Roles, with the texts of users and results. */
 const outline = (history: History.History) =>
-  history.toMessages().map((message) =>
-    message.role === "tool"
-      ? message.content.map((part) => part.result)
-      : message.role === "user"
-      ? message.content.map((part) => (part.type === "text" ? part.text : ""))
-      : message.role
-  )
+  history
+    .toMessages()
+    .map((message) =>
+      message.role === "tool"
+        ? message.content.map((part) => part.result)
+        : message.role === "user"
+          ? message.content.map((part) => (part.type === "text" ? part.text : ""))
+          : message.role
+    )
 
 describe("History", () => {
   it("puts results right after their calls, in the order of the calls", () => {

@@ -9,8 +9,8 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
-import * as FakeModel from "../support/FakeModel.js"
 import * as Support from "../support/agents.js"
+import * as FakeModel from "../support/FakeModel.js"
 
 const id = "s1" as SessionId
 
@@ -55,7 +55,7 @@ describe("fromAiError", () => {
   })
 })
 
-const oneTurn = Effect.gen(function*() {
+const oneTurn = Effect.gen(function* () {
   const agent = yield* Effect.flatMap(Agents, (agents) => agents.create({ id }))
   yield* agent.followup(AgentMessage.user("go"))
   return agent
@@ -64,20 +64,23 @@ const oneTurn = Effect.gen(function*() {
 describe("a failing provider", () => {
   it.effect("is asked again after transient failures, and the turn completes", () => {
     const model = FakeModel.replies({ fail: status(529) }, { cut: true, text: "half" }, { text: "whole" })
-    return Effect.gen(function*() {
+    return Effect.gen(function* () {
       const agent = yield* oneTurn
       yield* model.asked(0)
       yield* TestClock.adjust("1 minute")
       yield* agent.whenIdle
       const answers = yield* Support.dataOf(id, AgentEvents.AssistantMessage)
-      assert.deepStrictEqual(answers.map((answer) => answer.content), [[{ type: "text", text: "whole" }]])
+      assert.deepStrictEqual(
+        answers.map((answer) => answer.content),
+        [[{ type: "text", text: "whole" }]]
+      )
       assert.deepStrictEqual(yield* Support.turnEnds(id), [{ kind: "completed" }])
     }).pipe(Effect.scoped, Effect.provide(Support.layer(model.layer)))
   })
 
   it.effect("is not asked before the wait that it named is over", () => {
     const model = FakeModel.replies({ fail: status(429, { "retry-after": "90" }) }, { text: "ok" })
-    return Effect.gen(function*() {
+    return Effect.gen(function* () {
       const agent = yield* oneTurn
       yield* model.asked(0)
       yield* TestClock.adjust("89 seconds")
@@ -90,7 +93,7 @@ describe("a failing provider", () => {
 
   it.effect("ends the turn with an error when it refuses, and the session stays usable", () => {
     const model = FakeModel.replies({ fail: status(401) }, { text: "ok" })
-    return Effect.gen(function*() {
+    return Effect.gen(function* () {
       const agent = yield* oneTurn
       yield* agent.whenIdle
       const [end] = yield* Support.turnEnds(id)
@@ -103,29 +106,34 @@ describe("a failing provider", () => {
 
   it.effect("ends the turn after the last retry and keeps what is queued until the agent is woken", () => {
     const model = FakeModel.make((request) => (request < 3 ? { fail: status(500) } : { text: "ok" }))
-    return Effect.gen(function*() {
+    return Effect.gen(function* () {
       const agent = yield* oneTurn
       yield* agent.followup(AgentMessage.user("queued"))
       yield* model.asked(0)
       yield* TestClock.adjust("10 minutes")
       yield* agent.whenIdle
       assert.strictEqual(model.requests.length, 3)
-      assert.deepStrictEqual((yield* Support.turnEnds(id)).map((reason) => reason.kind), ["error"])
+      assert.deepStrictEqual(
+        (yield* Support.turnEnds(id)).map((reason) => reason.kind),
+        ["error"]
+      )
       yield* agent.steer(AgentMessage.user("try again"))
       yield* agent.whenIdle
-      assert.deepStrictEqual((yield* Support.turnEnds(id)).map((reason) => reason.kind), ["error", "completed"])
+      assert.deepStrictEqual(
+        (yield* Support.turnEnds(id)).map((reason) => reason.kind),
+        ["error", "completed"]
+      )
       const claimed = yield* Support.dataOf(id, AgentEvents.UserMessage)
-      assert.deepStrictEqual(claimed.map((message) => AgentMessage.toText(message.content)), [
-        "go",
-        "try again",
-        "queued"
-      ])
+      assert.deepStrictEqual(
+        claimed.map((message) => AgentMessage.toText(message.content)),
+        ["go", "try again", "queued"]
+      )
     }).pipe(Effect.scoped, Effect.provide(Support.layer(model.layer, { maxRetries: 2 })))
   })
 
   it.effect("counts as failed when it falls silent", () => {
     const model = FakeModel.make((request) => (request === 0 ? { hang: true } : { text: "ok" }))
-    return Effect.gen(function*() {
+    return Effect.gen(function* () {
       const agent = yield* oneTurn
       yield* model.asked(0)
       yield* TestClock.adjust("119 seconds")
@@ -143,7 +151,7 @@ describe("a failing provider", () => {
       { kind: "reminder", occurrences: [{ id: "schedule-1", occurrenceAt: "2026-01-01T09:00:00.000Z" }] },
       "stand up"
     )
-    return Effect.gen(function*() {
+    return Effect.gen(function* () {
       const agent = yield* Effect.flatMap(Agents, (agents) => agents.create({ id }))
       yield* agent.followup(reminder)
       yield* agent.whenIdle
@@ -151,7 +159,10 @@ describe("a failing provider", () => {
       yield* agent.followup(AgentMessage.user("hi"))
       yield* agent.whenIdle
       const claimed = yield* Support.dataOf(id, AgentEvents.UserMessage)
-      assert.deepStrictEqual(claimed.map((message) => message.id), ["msg-1", "msg-1", "msg-2"])
+      assert.deepStrictEqual(
+        claimed.map((message) => message.id),
+        ["msg-1", "msg-1", "msg-2"]
+      )
     }).pipe(Effect.scoped, Effect.provide(Support.layer(model.layer)))
   })
 })

@@ -5,8 +5,8 @@ import type { Message } from "@effect/ai/Prompt"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/TestClock"
-import * as FakeModel from "../support/FakeModel.js"
 import * as Support from "../support/agents.js"
+import * as FakeModel from "../support/FakeModel.js"
 
 const system = (prompt: ReadonlyArray<Message> | undefined): string => {
   const [first] = prompt ?? []
@@ -16,7 +16,7 @@ const system = (prompt: ReadonlyArray<Message> | undefined): string => {
 describe("the system prompt", () => {
   it.effect("holds sections in their order, the latest of each key, and none that is empty", () => {
     const model = FakeModel.replies()
-    return Effect.gen(function*() {
+    return Effect.gen(function* () {
       const prompt = yield* SystemPrompt
       yield* prompt.section({ key: "b", order: 20, text: () => Effect.succeed("second") })
       yield* prompt.section({ key: "a", order: 10, text: (agent) => Effect.succeed(`first of ${agent.id}`) })
@@ -35,7 +35,7 @@ describe("the system prompt", () => {
 
   it.effect("tells the time of the turn's start in UTC and in the user's zone", () => {
     const model = FakeModel.replies()
-    return Effect.gen(function*() {
+    return Effect.gen(function* () {
       yield* TestClock.setTime(Date.parse("2026-07-01T22:30:00.000Z"))
       const agent = yield* Effect.flatMap(Agents, (agents) => agents.create())
       yield* agent.followup(AgentMessage.user("hi"))

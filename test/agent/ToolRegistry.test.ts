@@ -1,5 +1,5 @@
-import { Agents } from "@afterturn/agent/Agents"
 import { isRoot } from "@afterturn/agent/Agent"
+import { Agents } from "@afterturn/agent/Agents"
 import * as ToolRegistry from "@afterturn/agent/ToolRegistry"
 import * as Tool from "@effect/ai/Tool"
 import * as Toolkit from "@effect/ai/Toolkit"
@@ -7,8 +7,8 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as FakeModel from "../support/FakeModel.js"
 import * as Support from "../support/agents.js"
+import * as FakeModel from "../support/FakeModel.js"
 
 const toolkit = (name: string) => {
   const kit = Toolkit.make(Tool.make(name, { description: `the tool ${name}` }))
@@ -16,7 +16,7 @@ const toolkit = (name: string) => {
 }
 
 const add = (name: string, availableTo?: ToolRegistry.ToolkitInfo["availableTo"]) =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const registry = yield* ToolRegistry.ToolRegistry
     yield* registry.add(yield* toolkit(name), {
       package: "test",
@@ -28,7 +28,7 @@ const add = (name: string, availableTo?: ToolRegistry.ToolkitInfo["availableTo"]
 
 describe("ToolRegistry", () => {
   it.effect("gives each agent the tools that are meant for it", () =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       yield* add("for_all")
       yield* add("for_roots", isRoot)
       const registry = yield* ToolRegistry.ToolRegistry
@@ -40,12 +40,14 @@ describe("ToolRegistry", () => {
       assert.deepStrictEqual(yield* names(root), ["for_all", "for_roots"])
       assert.deepStrictEqual(yield* names(child), ["for_all"])
       assert.deepStrictEqual(yield* names(), ["for_all", "for_roots"])
-    }).pipe(Effect.scoped, Effect.provide(Support.layer(FakeModel.replies().layer))))
+    }).pipe(Effect.scoped, Effect.provide(Support.layer(FakeModel.replies().layer)))
+  )
 
   it.effect("refuses a second tool of the same name when it is composed", () =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       yield* add("twice")
       const exit = yield* Effect.exit(add("twice"))
       assert.include(Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "", 'two tools are named "twice"')
-    }).pipe(Effect.provide(ToolRegistry.layer)))
+    }).pipe(Effect.provide(ToolRegistry.layer))
+  )
 })

@@ -27,6 +27,12 @@ describe("checkMirror", () => {
     assert.strictEqual(check(files), "")
   })
 
+  it("counts a test of one aspect as a test of its module", () => {
+    const aspect = { "test/jobs/Jobs.restart.test.ts": "" }
+    assert.strictEqual(check({ ...aspect, "packages/jobs/src/Jobs.ts": behaviour }), "")
+    assert.match(check(aspect), /^test\/jobs\/Jobs\.restart\.test\.ts:1 tests no module/)
+  })
+
   it("names a test whose module does not exist", () => {
     const report = check({
       "packages/jobs/src/Jobs.ts": behaviour,

@@ -24,6 +24,7 @@ describe("checkReasons", () => {
       assert.strictEqual(check(`// the child is gone already\n${text}\n`), "")
       assert.strictEqual(check(`${text} // the child is gone already\n`), "")
       assert.strictEqual(check(`/* the child\n   is gone already */\n${text}\n`), "")
+      assert.strictEqual(check(`/* the child\n   is gone already */ ${text}\n`), "")
     })
   }
 

@@ -231,4 +231,3 @@ export const all: ReadonlyArray<EventTypes.AnyEventType> = [
   InboxSpliced,
   ContextCompacted
 ]
-

@@ -3,10 +3,11 @@
  *
  * @since 0.1.0
  */
-import * as Projection from "@afterturn/session-log/Projection"
+
 import type * as EventTypes from "@afterturn/session-log/EventTypes"
-import { Count } from "@afterturn/session-log/SessionEvent"
+import * as Projection from "@afterturn/session-log/Projection"
 import type { SessionEvent } from "@afterturn/session-log/SessionEvent"
+import { Count } from "@afterturn/session-log/SessionEvent"
 import * as Schema from "effect/Schema"
 import * as AgentEvents from "./AgentEvents.js"
 import { AgentMessage, MessageSource } from "./AgentMessage.js"
@@ -117,9 +118,7 @@ const withinTurn = (current: AgentState, open: OpenTurn, event: SessionEvent): A
     case AgentEvents.AssistantMessage.type: {
       const { content } = dataOf(AgentEvents.AssistantMessage, event)
       const calls = content.flatMap((block) =>
-        block.type === "tool-call"
-          ? [{ callId: block.callId, name: block.name, started: false, answered: false }]
-          : []
+        block.type === "tool-call" ? [{ callId: block.callId, name: block.name, started: false, answered: false }] : []
       )
       return { ...current, open: { ...open, answered: true, claimed: [], calls } }
     }
@@ -137,14 +136,16 @@ const markCall = (open: OpenTurn, callId: string, change: Partial<typeof OpenCal
   calls: open.calls.map((call) => (call.callId === callId ? { ...call, ...change } : call))
 })
 
-const splice = (current: AgentState, change: Schema.Schema.Type<typeof AgentEvents.InboxSpliced.schema>): AgentState => {
+const splice = (
+  current: AgentState,
+  change: Schema.Schema.Type<typeof AgentEvents.InboxSpliced.schema>
+): AgentState => {
   const gone = new Set(change.ids ?? [])
   const list = current[change.list]
   return {
     ...current,
-    [change.list]: change.op === "insert"
-      ? [...list, ...(change.messages ?? [])]
-      : list.filter((message) => !gone.has(message.id))
+    [change.list]:
+      change.op === "insert" ? [...list, ...(change.messages ?? [])] : list.filter((message) => !gone.has(message.id))
   }
 }
 

@@ -5,8 +5,9 @@
  */
 import * as EventTypes from "@afterturn/session-log/EventTypes"
 import { Projections } from "@afterturn/session-log/Projection"
-import { type SessionHeader, type SessionId } from "@afterturn/session-log/SessionEvent"
-import { type Lease, SessionLeases } from "@afterturn/session-log/SessionLeases"
+import type { SessionHeader, SessionId } from "@afterturn/session-log/SessionEvent"
+import type { Lease } from "@afterturn/session-log/SessionLeases"
+import { SessionLeases } from "@afterturn/session-log/SessionLeases"
 import { SessionLog } from "@afterturn/session-log/SessionLog"
 import { SessionStoreError } from "@afterturn/session-log/SessionStore"
 import * as Cause from "effect/Cause"
@@ -20,16 +21,20 @@ import * as PubSub from "effect/PubSub"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
-import { type Agent, type AgentOutput, type AgentStatus, isRoot } from "./Agent.js"
-import { AgentConfig, type AgentOptions, layer as layerConfig } from "./AgentConfig.js"
+import type { Agent, AgentOutput, AgentStatus } from "./Agent.js"
+import { isRoot } from "./Agent.js"
+import type { AgentOptions } from "./AgentConfig.js"
+import { AgentConfig, layer as layerConfig } from "./AgentConfig.js"
 import * as AgentEvents from "./AgentEvents.js"
 import * as AgentLog from "./AgentLog.js"
 import { AgentModel } from "./AgentModel.js"
-import { AgentExtensions, Agents, layerExtensions, type ResumeError } from "./Agents.js"
+import type { ResumeError } from "./Agents.js"
+import { AgentExtensions, Agents, layerExtensions } from "./Agents.js"
 import { Compaction } from "./Compaction.js"
 import { closeOpenTurn } from "./internal/closing.js"
 import * as LiveAgent from "./internal/live.js"
-import { runTurn, type TurnFailure } from "./internal/turn.js"
+import type { TurnFailure } from "./internal/turn.js"
+import { runTurn } from "./internal/turn.js"
 import { layer as layerSystemPrompt, SystemPrompt } from "./SystemPrompt.js"
 import { layer as layerRegistry, ToolRegistry } from "./ToolRegistry.js"
 
@@ -64,7 +69,7 @@ export const layer: Layer.Layer<
   | AgentExtensions
 > = Layer.effect(
   Agents,
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const types = yield* EventTypes.EventTypes
     yield* types.register(...AgentEvents.all)
     const host: Host = {
@@ -83,8 +88,7 @@ export const layer: Layer.Layer<
     }
     const list = Effect.sync(() => [...host.agents.values()])
     return {
-      create: (options) =>
-        Effect.flatMap(host.runtime.log.create(options), (header) => bringToLife(host, header)),
+      create: (options) => Effect.flatMap(host.runtime.log.create(options), (header) => bringToLife(host, header)),
       resume: (id) =>
         Effect.flatMap(host.runtime.log.header(id), ({ lastSeq: _, ...header }) => bringToLife(host, header)),
       get: (id) => Effect.sync(() => host.agents.get(id)),
@@ -119,14 +123,18 @@ export const layerRuntime = (
  * folded is kept for the next resume, the lease is given up.
  */
 const bringToLife = (host: Host, header: SessionHeader): Effect.Effect<Agent, ResumeError, Scope.Scope> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const lease = yield* host.leases.acquire(header.id)
     yield* Effect.addFinalizer(() => keepSnapshots(host, header.id))
     const live = yield* restore(host, header)
     const agent = makeAgent(live)
     yield* Effect.acquireRelease(
       Effect.sync(() => void host.agents.set(header.id, agent)),
-      () => Effect.zipRight(LiveAgent.close(live), Effect.sync(() => void host.agents.delete(header.id)))
+      () =>
+        Effect.zipRight(
+          LiveAgent.close(live),
+          Effect.sync(() => void host.agents.delete(header.id))
+        )
     )
     for (const extend of yield* host.extensions.all) yield* extend(agent)
     yield* Effect.forkScoped(drive(live, agent, lease))
@@ -137,13 +145,14 @@ const bringToLife = (host: Host, header: SessionHeader): Effect.Effect<Agent, Re
 /** A snapshot is only a shortcut: without it the next resume folds more of the log. */
 const keepSnapshots = (host: Host, id: SessionId): Effect.Effect<void> =>
   Effect.catchAll(host.projections.snapshot(id), (error) =>
-    Effect.logWarning("no snapshot kept when the agent closed", error))
+    Effect.logWarning("no snapshot kept when the agent closed", error)
+  )
 
 /**
  * The live state of a session, from its log. A turn that is still open was interrupted by the end of its process: it is closed as
  * such, in one append.
  */
-const restore = Effect.fnUntraced(function*(host: Host, header: SessionHeader) {
+const restore = Effect.fnUntraced(function* (host: Host, header: SessionHeader) {
   const { value: state } = yield* host.projections.get(header.id, AgentLog.state)
   const { value: counters } = yield* host.projections.get(header.id, AgentLog.counters)
   const live: LiveAgent.Live = {
@@ -186,7 +195,8 @@ const makeAgent = (live: LiveAgent.Live): Agent => ({
     Effect.flatMap(LiveAgent.cancel(live, options?.keepInbox ?? false), (turn) =>
       turn === undefined
         ? Effect.void
-        : Effect.zipRight(Deferred.succeed(turn.cancel, cause), Deferred.await(turn.ended))),
+        : Effect.zipRight(Deferred.succeed(turn.cancel, cause), Deferred.await(turn.ended))
+    ),
   whenIdle: live.status.changes.pipe(
     Stream.filter((status) => status === "idle"),
     Stream.take(1),
@@ -208,14 +218,15 @@ const drive = (live: LiveAgent.Live, agent: Agent, lease: Lease): Effect.Effect<
       Cause.isInterruptedOnly(cause)
         ? Effect.void
         : Effect.zipRight(
-          Effect.logWarning(`the agent of session "${live.id}" stops driving it`, cause),
-          LiveAgent.close(live)
-        )
+            Effect.logWarning(`the agent of session "${live.id}" stops driving it`, cause),
+            LiveAgent.close(live)
+          )
     ),
+    // Nothing is lost: what failed was logged one line above.
     Effect.ignore
   )
 
-const openAndRun = Effect.fnUntraced(function*(live: LiveAgent.Live, agent: Agent) {
+const openAndRun = Effect.fnUntraced(function* (live: LiveAgent.Live, agent: Agent) {
   const turn = live.counters.turn + 1
   const phase = {
     _tag: "turn" as const,
@@ -229,11 +240,7 @@ const openAndRun = Effect.fnUntraced(function*(live: LiveAgent.Live, agent: Agen
 })
 
 /** However the turn's fiber ends, the turn is closed in the log; a disposed agent that cannot write leaves that to the next resume. */
-const runOpened = (
-  live: LiveAgent.Live,
-  agent: Agent,
-  phase: Extract<LiveAgent.Phase, { readonly _tag: "turn" }>
-) =>
+const runOpened = (live: LiveAgent.Live, agent: Agent, phase: Extract<LiveAgent.Phase, { readonly _tag: "turn" }>) =>
   Effect.uninterruptibleMask((restore) =>
     restore(
       Effect.raceFirst(
@@ -249,9 +256,9 @@ const runOpened = (
         const close = LiveAgent.closeTurn(live, phase.turn, reason)
         return disposed
           ? Effect.zipRight(
-            Effect.catchAll(close, (error) => Effect.logWarning("the turn could not be closed in the log", error)),
-            Effect.interrupt
-          )
+              Effect.catchAll(close, (error) => Effect.logWarning("the turn could not be closed in the log", error)),
+              Effect.interrupt
+            )
           : restore(LiveAgent.untilStored(close))
       })
     )

@@ -28,7 +28,10 @@ export class AgentModel extends Context.Tag("@afterturn/agent/AgentModel")<
  * @category layers
  */
 export const layer = (route: string): Layer.Layer<AgentModel, never, LanguageModel.LanguageModel> =>
-  Layer.effect(AgentModel, Effect.map(LanguageModel.LanguageModel, (model) => ({ route, model })))
+  Layer.effect(
+    AgentModel,
+    Effect.map(LanguageModel.LanguageModel, (model) => ({ route, model }))
+  )
 
 /**
  * Text that names no model.
@@ -70,7 +73,5 @@ export const parseRoute = (route: string): Either.Either<ModelRoute, InvalidMode
   const name = route.slice(at + 1)
   return at > 0 && name !== "" && providers.has(provider)
     ? Either.right({ provider: provider as ModelRoute["provider"], name })
-    : Either.left(
-      new InvalidModelRoute({ route, reason: "expected anthropic:NAME, openai:NAME or scripted:FILE" })
-    )
+    : Either.left(new InvalidModelRoute({ route, reason: "expected anthropic:NAME, openai:NAME or scripted:FILE" }))
 }

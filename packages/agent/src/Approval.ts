@@ -23,9 +23,7 @@ export interface ApprovalRequest {
  * @since 0.1.0
  * @category models
  */
-export type ApprovalDecision =
-  | { readonly _tag: "allowed" }
-  | { readonly _tag: "denied"; readonly reason: string }
+export type ApprovalDecision = { readonly _tag: "allowed" } | { readonly _tag: "denied"; readonly reason: string }
 
 /**
  * Actions of a tool that begin with `prefix`, at a word's end. The longest prefix decides; at equal length `deny` does.
@@ -73,12 +71,12 @@ export const layer = (options: {
 }): Layer.Layer<Approval> =>
   Layer.effect(
     Approval,
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       const rules = yield* Ref.make(options.rules ?? [])
       const oneAtATime = yield* Effect.makeSemaphore(1)
       const byRule = (request: ApprovalRequest) =>
         Effect.map(Ref.get(rules), (present) => decideByRules(present, request))
-      const byPerson = Effect.fnUntraced(function*(request: ApprovalRequest) {
+      const byPerson = Effect.fnUntraced(function* (request: ApprovalRequest) {
         const known = yield* byRule(request)
         if (known !== undefined) return known
         if (options.ask === undefined) return denied("nobody is there to approve it")
@@ -112,10 +110,7 @@ const allowed: ApprovalDecision = { _tag: "allowed" }
 
 const denied = (reason: string): ApprovalDecision => ({ _tag: "denied", reason })
 
-const decideByRules = (
-  rules: ReadonlyArray<ApprovalRule>,
-  request: ApprovalRequest
-): ApprovalDecision | undefined => {
+const decideByRules = (rules: ReadonlyArray<ApprovalRule>, request: ApprovalRequest): ApprovalDecision | undefined => {
   const matching = rules.filter((rule) => rule.tool === request.tool && hasPrefix(request.action, rule.prefix))
   const longest = Math.max(0, ...matching.map((rule) => rule.prefix.length))
   const deciding = matching.filter((rule) => rule.prefix.length === longest)

@@ -33,11 +33,11 @@ type Entry =
   | { readonly _tag: "user"; readonly seq: number; readonly id: string; readonly text: string }
   | { readonly _tag: "summary"; readonly seq: number; readonly text: string }
   | {
-    readonly _tag: "assistant"
-    readonly seq: number
-    readonly blocks: ReadonlyArray<AgentEvents.AssistantBlock>
-    readonly calls: ReadonlyArray<Call>
-  }
+      readonly _tag: "assistant"
+      readonly seq: number
+      readonly blocks: ReadonlyArray<AgentEvents.AssistantBlock>
+      readonly calls: ReadonlyArray<Call>
+    }
 
 /**
  * A history under construction. It is held by one agent and grows in place: a session of 100,000 events is folded once.
@@ -141,8 +141,7 @@ const render = (entry: Entry): ReadonlyArray<Prompt.Message> => {
   }
 }
 
-const userMessage = (text: string): Prompt.Message =>
-  Prompt.userMessage({ content: [Prompt.textPart({ text })] })
+const userMessage = (text: string): Prompt.Message => Prompt.userMessage({ content: [Prompt.textPart({ text })] })
 
 /** Providers refuse an assistant message without content. */
 const assistantMessages = (blocks: ReadonlyArray<AgentEvents.AssistantBlock>): ReadonlyArray<Prompt.Message> =>

@@ -45,7 +45,11 @@ export const fromAiError = (error: AiError.AiError): ModelError => {
     case "HttpResponseError":
       return fromResponse(error)
     case "MalformedInput":
-      return new ModelError({ code: "provider_rejected", transient: false, message: short(error.description ?? "bad request") })
+      return new ModelError({
+        code: "provider_rejected",
+        transient: false,
+        message: short(error.description ?? "bad request")
+      })
     case "MalformedOutput":
       return new ModelError({
         code: "provider_malformed",
@@ -53,7 +57,11 @@ export const fromAiError = (error: AiError.AiError): ModelError => {
         message: `the provider's answer could not be read: ${short(error.description ?? "malformed output")}`
       })
     case "UnknownError":
-      return new ModelError({ code: "provider_unavailable", transient: false, message: short(error.description ?? error.message) })
+      return new ModelError({
+        code: "provider_unavailable",
+        transient: false,
+        message: short(error.description ?? error.message)
+      })
   }
 }
 

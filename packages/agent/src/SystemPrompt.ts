@@ -3,8 +3,9 @@
  *
  * @since 0.1.0
  */
-import * as DateTime from "effect/DateTime"
+
 import * as Context from "effect/Context"
+import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"

@@ -15,7 +15,8 @@ import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as BoundedText from "./BoundedText.js"
 import * as ToolInput from "./ToolInput.js"
-import { type RegisteredTool, ToolText } from "./ToolRegistry.js"
+import type { RegisteredTool } from "./ToolRegistry.js"
+import { ToolText } from "./ToolRegistry.js"
 
 /**
  * A call as the model made it.
@@ -83,7 +84,9 @@ export const prepare = (
   return {
     call,
     input: value,
-    run: Effect.map(execute(found, call, value), (outcome) => bounded(withNotes(outcome, notes), options.maxResultBytes))
+    run: Effect.map(execute(found, call, value), (outcome) =>
+      bounded(withNotes(outcome, notes), options.maxResultBytes)
+    )
   }
 }
 
@@ -126,7 +129,8 @@ const execute = (found: RegisteredTool, call: Call, input: unknown): Effect.Effe
           onFailure: (cause) => fromCause(call, cause)
         })
       )
-    ))
+    )
+  )
 
 const fromCause = (call: Call, cause: Cause.Cause<unknown>): Effect.Effect<Outcome> => {
   const expected = Cause.failureOption(cause)
@@ -188,7 +192,8 @@ const withNotes = (outcome: Outcome, notes: ReadonlyArray<string>): Outcome =>
 const bounded = (outcome: Outcome, maxBytes: number): Outcome => {
   const text = BoundedText.bound(outcome.text, {
     maxBytes,
-    marker: (cut) => `\n[… ${cut.bytes} bytes left out here; the whole result is in this session's log, call ${outcome.callId} …]\n`
+    marker: (cut) =>
+      `\n[… ${cut.bytes} bytes left out here; the whole result is in this session's log, call ${outcome.callId} …]\n`
   })
   return text.truncated ? { ...outcome, text: text.text, truncated: true } : outcome
 }

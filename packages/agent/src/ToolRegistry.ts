@@ -101,7 +101,5 @@ export const layerToolkit = <Tools extends Record<string, Tool.Any>>(
   info: ToolkitInfo
 ): Layer.Layer<never, never, ToolRegistry | Tool.HandlersFor<Tools>> =>
   Layer.effectDiscard(
-    Effect.flatMap(Effect.all([ToolRegistry, toolkit]), ([registry, withHandlers]) =>
-      registry.add(withHandlers, info)
-    )
+    Effect.flatMap(Effect.all([ToolRegistry, toolkit]), ([registry, withHandlers]) => registry.add(withHandlers, info))
   )

@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import type { SqlClient } from "@effect/sql/SqlClient"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -25,9 +26,11 @@ import type {
   SessionNotFound,
   SessionVersionUnsupported
 } from "./SessionLogError.js"
-import type { SessionStore, SessionStoreError } from "./SessionStore.js"
 import * as MemoryStore from "./SessionStore/Memory.js"
+import * as SqlStore from "./SessionStore/Sql.js"
+import type { SessionStore, SessionStoreError } from "./SessionStore.js"
 
+export type { AppendError, ReadError } from "./SessionLogError.js"
 export {
   EventRejected,
   ImportRejected,
@@ -42,7 +45,6 @@ export {
   SessionVersionUnsupported,
   UnknownEventType
 } from "./SessionLogError.js"
-export type { AppendError, ReadError } from "./SessionLogError.js"
 
 /**
  * @since 0.1.0
@@ -190,10 +192,7 @@ export class SessionLog extends Context.Tag("@afterturn/session-log/SessionLog")
      * The events from `fromSeq` (default 0), then those that follow as they are stored, by whatever process: each once, in
      * order. The reader's pace is the stream's: nothing is queued for it. Never ends by itself.
      */
-    readonly changes: (
-      id: SessionId,
-      options?: { readonly fromSeq?: number }
-    ) => Stream.Stream<SessionEvent, ReadError>
+    readonly changes: (id: SessionId, options?: { readonly fromSeq?: number }) => Stream.Stream<SessionEvent, ReadError>
 
     /**
      * A new session that begins with the parent's events through a boundary. The events are shared, not copied, and stay when
@@ -229,18 +228,28 @@ export class SessionLog extends Context.Tag("@afterturn/session-log/SessionLog")
  */
 export const layer = (
   options?: SessionLogOptions
-): Layer.Layer<
-  SessionLog | Projections | SessionLeases,
-  never,
-  SessionStore | EventTypes.EventTypes | Host.Host
-> =>
+): Layer.Layer<SessionLog | Projections | SessionLeases, never, SessionStore | EventTypes.EventTypes | Host.Host> =>
   Layer.scopedContext(
     Effect.map(Services.make(options), ({ leases, log, projections }) =>
-      Context.make(SessionLog, log).pipe(
-        Context.add(Projections, projections),
-        Context.add(SessionLeases, leases)
-      ))
+      Context.make(SessionLog, log).pipe(Context.add(Projections, projections), Context.add(SessionLeases, leases))
+    )
   )
+
+/**
+ * The services over a store, with a registry of event types of their own; the registry and the store stay visible, for
+ * capabilities that register types and for maintenance.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerOver = <Provided, E, R>(
+  store: Layer.Layer<SessionStore | Provided, E, R>,
+  options?: SessionLogOptions
+): Layer.Layer<
+  SessionLog | Projections | SessionLeases | EventTypes.EventTypes | SessionStore | Provided,
+  E,
+  R | Host.Host
+> => layer(options).pipe(Layer.provideMerge(Layer.merge(EventTypes.layer, store)))
 
 /**
  * Everything in memory: for tests, trials and sessions that need not outlive the process. Nobody else can write to it, so
@@ -249,9 +258,23 @@ export const layer = (
  * @since 0.1.0
  * @category layers
  */
-export const layerMemory: Layer.Layer<
-  SessionLog | Projections | SessionLeases | EventTypes.EventTypes | SessionStore
-> = layer({ pollInterval: Duration.infinity, leaseTtl: Duration.infinity }).pipe(
-  Layer.provide(Host.layer({ host: "memory", bootId: "", pid: 0, startedAt: "" })),
-  Layer.provideMerge(Layer.merge(EventTypes.layer, MemoryStore.layer))
-)
+export const layerMemory: Layer.Layer<SessionLog | Projections | SessionLeases | EventTypes.EventTypes | SessionStore> =
+  layerOver(MemoryStore.layer, { pollInterval: Duration.infinity, leaseTtl: Duration.infinity }).pipe(
+    Layer.provide(Host.layer({ host: "memory", bootId: "", pid: 0, startedAt: "" }))
+  )
+
+/**
+ * Sessions in the database of an `@effect/sql` client of SQLite or PostgreSQL. `Host/Node` is the host of a Node process. For
+ * a SQLite file of its own there is `layerSqlite` in `SessionLog/Sqlite`, which also sees to the file, its locks and its
+ * durability.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerSql = (
+  options?: SessionLogOptions & SqlStore.Options
+): Layer.Layer<
+  SessionLog | Projections | SessionLeases | EventTypes.EventTypes | SessionStore,
+  SessionStoreError,
+  SqlClient | Host.Host
+> => layerOver(SqlStore.layer(options), options)

@@ -1,4 +1,7 @@
+export * as Todo from "./Todo.js"
 export * as TodoConfig from "./TodoConfig.js"
 export * as TodoItem from "./TodoItem.js"
 export * as TodoList from "./TodoList.js"
 export * as TodoLog from "./TodoLog.js"
+export * as TodoPrompt from "./TodoPrompt.js"
+export * as TodoTools from "./TodoTools.js"

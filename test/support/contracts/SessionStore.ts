@@ -61,7 +61,7 @@ export const everything = {
 }
 
 /** A new session holding these events. */
-export const given = Effect.fnUntraced(function*(
+export const given = Effect.fnUntraced(function* (
   events: ReadonlyArray<NewStoredEvent>,
   options?: Partial<Omit<StoredHeader, "id" | "lastSeq">>
 ) {
@@ -72,7 +72,7 @@ export const given = Effect.fnUntraced(function*(
   return id
 })
 
-const forkOf = Effect.fnUntraced(function*(parent: SessionId, seedLength: number) {
+const forkOf = Effect.fnUntraced(function* (parent: SessionId, seedLength: number) {
   const store = yield* SessionStore
   const id = freshId()
   assert.strictEqual(yield* store.fork({ ...header(id, { seedLength }), parent }), "forked")
@@ -80,13 +80,13 @@ const forkOf = Effect.fnUntraced(function*(parent: SessionId, seedLength: number
 })
 
 /** The texts of the events that `event` made. */
-export const texts = Effect.fnUntraced(function*(id: SessionId, page?: Partial<typeof everything>) {
+export const texts = Effect.fnUntraced(function* (id: SessionId, page?: Partial<typeof everything>) {
   const store = yield* SessionStore
   const events = yield* store.read(id, { ...everything, ...page })
   return events.map((found) => JSON.parse(found.data) as string)
 })
 
-const seqs = Effect.fnUntraced(function*(
+const seqs = Effect.fnUntraced(function* (
   id: SessionId,
   page?: Partial<Omit<typeof everything, "types">> & { readonly types?: ReadonlyArray<string> }
 ) {
@@ -94,12 +94,12 @@ const seqs = Effect.fnUntraced(function*(
   return (yield* store.read(id, { ...everything, ...page })).map((found) => found.seq)
 })
 
-const lastSeq = Effect.fnUntraced(function*(id: SessionId) {
+const lastSeq = Effect.fnUntraced(function* (id: SessionId) {
   const store = yield* SessionStore
   return Option.getOrUndefined(yield* store.header(id))?.lastSeq
 })
 
-const acquire = Effect.fnUntraced(function*(
+const acquire = Effect.fnUntraced(function* (
   id: SessionId,
   name: string,
   options?: { readonly now?: number; readonly expiresAt?: number; readonly replaces?: { readonly epoch: number } }
@@ -115,7 +115,7 @@ const acquire = Effect.fnUntraced(function*(
   })
 })
 
-const acquired = Effect.fnUntraced(function*(id: SessionId, name: string) {
+const acquired = Effect.fnUntraced(function* (id: SessionId, name: string) {
   const result = yield* acquire(id, name)
   if (result._tag !== "acquired") return assert.fail(`expected the lease, got ${result._tag}`)
   return result.lease
@@ -124,7 +124,7 @@ const acquired = Effect.fnUntraced(function*(id: SessionId, name: string) {
 export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): void =>
   layer(store, { timeout: 30_000 })(`SessionStore contract: ${name}`, (it) => {
     it.effect("stores a header and gives it back", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const full = header(freshId(), {
           version: 7,
@@ -137,21 +137,23 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
         assert.isTrue(yield* store.create(full))
         assert.deepStrictEqual(yield* store.header(full.id), Option.some({ ...full, lastSeq: -1 }))
         assert.deepStrictEqual(yield* store.header(freshId()), Option.none())
-      }))
+      })
+    )
 
     it.effect("keeps the session that has an id when another wants it", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const id = yield* given(notes(1), { title: "first" })
         assert.isFalse(yield* store.create(header(id, { title: "second" })))
         assert.strictEqual(Option.getOrThrow(yield* store.header(id)).title, "first")
         assert.deepStrictEqual(yield* texts(id), ["n0"])
-      }))
+      })
+    )
 
     it.effect("gives back text of any kind", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
-        const strange = ["\u0000", "a\u0000b", "\ud800", "\udc00x", "🙂", "\u0001\"", "'; --", "", "é\u2028"]
+        const strange = ["\u0000", "a\u0000b", "\ud800", "\udc00x", "🙂", '\u0001"', "'; --", "", "é\u2028"]
         for (const text of strange) {
           const id = freshId()
           const written = header(id, { title: text, cwd: `/${text}` })
@@ -168,27 +170,34 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
             Option.some({ key: `k${text}`, version: 1, seq: 0, state: JSON.stringify(text) })
           )
           const found = yield* store.list({ after: undefined, limit: 5, cwd: `/${text}`, parent: undefined })
-          assert.deepStrictEqual(found.map((each) => each.id), [id])
+          assert.deepStrictEqual(
+            found.map((each) => each.id),
+            [id]
+          )
         }
-      }))
+      })
+    )
 
     it.effect("appends events under contiguous seqs", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const id = yield* given([])
         const first = event("a", { time: 9, sourceEventSeqs: "[1,2]", ignorable: true })
         const second = event("b", { time: 3, type: "other" })
-        assert.deepStrictEqual(yield* store.commit([request(id, [first, second])]), [{ _tag: "committed", firstSeq: 0 }])
+        assert.deepStrictEqual(yield* store.commit([request(id, [first, second])]), [
+          { _tag: "committed", firstSeq: 0 }
+        ])
         assert.deepStrictEqual(yield* store.commit([request(id, notes(1))]), [{ _tag: "committed", firstSeq: 2 }])
         assert.deepStrictEqual(yield* store.read(id, { ...everything, toSeq: 1 }), [
           { ...first, seq: 0 },
           { ...second, seq: 1 }
         ])
         assert.strictEqual(yield* lastSeq(id), 2)
-      }))
+      })
+    )
 
     it.effect("appends batches of any size", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const id = yield* given([])
         const sizes = [1, 2, 3, 5, 31, 64, 65, 127, 128, 300]
@@ -198,20 +207,25 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
           assert.deepStrictEqual(yield* store.commit([request(id, events)]), [{ _tag: "committed", firstSeq: total }])
           total += size
         }
-        assert.deepStrictEqual(yield* texts(id), Array.from({ length: total }, (_, index) => `${index}`))
-      }))
+        assert.deepStrictEqual(
+          yield* texts(id),
+          Array.from({ length: total }, (_, index) => `${index}`)
+        )
+      })
+    )
 
     it.effect("answers an append of nothing without storing anything", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const id = yield* given(notes(2))
         assert.deepStrictEqual(yield* store.commit([request(id, [])]), [{ _tag: "committed", firstSeq: 2 }])
         assert.deepStrictEqual(yield* store.commit([]), [])
         assert.strictEqual(yield* lastSeq(id), 1)
-      }))
+      })
+    )
 
     it.effect("decides the requests of a commit one by one, in order", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const [a, b, missing] = [yield* given([]), yield* given(notes(3)), freshId()]
         const results = yield* store.commit([
@@ -233,10 +247,11 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
         assert.deepStrictEqual(yield* texts(a), ["x0", "x1", "z0"])
         assert.deepStrictEqual(yield* texts(b), ["n0", "n1", "n2", "w0"])
         assert.deepStrictEqual(yield* store.header(missing), Option.none())
-      }))
+      })
+    )
 
     it.effect("takes -1 as the seq of a session without events", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const id = yield* given([])
         const results = yield* store.commit([
@@ -244,23 +259,31 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
           request(id, notes(1), { expectedSeq: -1 }),
           request(id, notes(1), { expectedSeq: -1 })
         ])
-        assert.deepStrictEqual(results.map((result) => result._tag), ["conflict", "committed", "conflict"])
-      }))
+        assert.deepStrictEqual(
+          results.map((result) => result._tag),
+          ["conflict", "committed", "conflict"]
+        )
+      })
+    )
 
     it.effect("commits requests for many sessions at once", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const ids = yield* Effect.forEach(Array.from({ length: 70 }), () => given([]))
         const results = yield* store.commit(ids.map((id, index) => request(id, notes(index % 4, id))))
         assert.isTrue(results.every((result) => result._tag === "committed" && result.firstSeq === 0))
         for (const [index, id] of ids.entries()) {
-          assert.deepStrictEqual(yield* texts(id), notes(index % 4, id).map((each) => JSON.parse(each.data) as string))
+          assert.deepStrictEqual(
+            yield* texts(id),
+            notes(index % 4, id).map((each) => JSON.parse(each.data) as string)
+          )
           assert.strictEqual(yield* lastSeq(id), (index % 4) - 1)
         }
-      }))
+      })
+    )
 
     it.effect("loses and doubles no append among concurrent commits", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const [a, b] = [yield* given([]), yield* given([])]
         const results = yield* Effect.forEach(
@@ -268,18 +291,28 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
           (index) => store.commit([request(a, [event(`${index}`)]), request(b, [event(`${index}`)])]),
           { concurrency: "unbounded" }
         )
-        const firsts = results.flat().map((result) => result._tag === "committed" ? result.firstSeq : -1)
+        const firsts = results.flat().map((result) => (result._tag === "committed" ? result.firstSeq : -1))
         const sorted = firsts.sort((x, y) => x - y)
-        assert.deepStrictEqual(sorted, Array.from({ length: 80 }, (_, index) => index >> 1))
+        assert.deepStrictEqual(
+          sorted,
+          Array.from({ length: 80 }, (_, index) => index >> 1)
+        )
         for (const id of [a, b]) {
           const stored = (yield* texts(id)).map(Number).sort((x, y) => x - y)
-          assert.deepStrictEqual(stored, Array.from({ length: 40 }, (_, index) => index))
-          assert.deepStrictEqual(yield* seqs(id), Array.from({ length: 40 }, (_, index) => index))
+          assert.deepStrictEqual(
+            stored,
+            Array.from({ length: 40 }, (_, index) => index)
+          )
+          assert.deepStrictEqual(
+            yield* seqs(id),
+            Array.from({ length: 40 }, (_, index) => index)
+          )
         }
-      }))
+      })
+    )
 
     it.effect("stores all of an interrupted commit or nothing, and goes on", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const id = yield* given([])
         let expected = -1
@@ -295,13 +328,16 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
         assert.deepStrictEqual(yield* store.commit([request(id, notes(1))]), [
           { _tag: "committed", firstSeq: expected + 1 }
         ])
-      }))
+      })
+    )
 
     it.effect("reads pages bounded by seq, count and type", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const id = yield* given([])
-        const events = Array.from({ length: 10 }, (_, index) => event(`${index}`, { type: index % 3 === 0 ? "a" : "b" }))
+        const events = Array.from({ length: 10 }, (_, index) =>
+          event(`${index}`, { type: index % 3 === 0 ? "a" : "b" })
+        )
         yield* store.commit([request(id, events)])
         assert.deepStrictEqual(yield* seqs(id, { fromSeq: 3, toSeq: 5 }), [3, 4, 5])
         assert.deepStrictEqual(yield* seqs(id, { fromSeq: 8 }), [8, 9])
@@ -313,27 +349,35 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
         assert.deepStrictEqual(yield* seqs(id, { types: ["c"] }), [])
         assert.deepStrictEqual(yield* seqs(id, { types: [] }), [])
         assert.deepStrictEqual(yield* seqs(freshId()), [])
-      }))
+      })
+    )
 
     it.effect("ends a page at its byte budget, after at least one event", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const id = yield* given([])
-        yield* store.commit([request(id, Array.from({ length: 6 }, () => event("x".repeat(98))))])
+        yield* store.commit([
+          request(
+            id,
+            Array.from({ length: 6 }, () => event("x".repeat(98)))
+          )
+        ])
         assert.deepStrictEqual(yield* seqs(id, { maxBytes: 1 }), [0])
         assert.deepStrictEqual(yield* seqs(id, { maxBytes: 101 }), [0, 1])
         assert.deepStrictEqual(yield* seqs(id, { fromSeq: 2, maxBytes: 250 }), [2, 3, 4])
         assert.deepStrictEqual(yield* seqs(id, { types: ["note"], fromSeq: 4, maxBytes: 1 }), [4])
-      }))
+      })
+    )
 
     it.effect("stores an event of one megabyte", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const id = yield* given([event("ü".repeat(1_000_000))])
         assert.deepStrictEqual(yield* texts(id), ["ü".repeat(1_000_000)])
-      }))
+      })
+    )
 
     it.effect("lists sessions newest first, page by page", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const late = 8_000_000_000_000
         const ids: Array<SessionId> = []
@@ -344,17 +388,24 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
         const second = yield* page(2, first[1])
         const third = yield* page(1, second[1])
         const listed = [...first, ...second, ...third]
-        assert.deepStrictEqual(listed.map((found) => found.id), [ids[0], ids[4], ids[3], ids[2], ids[1]])
-        assert.deepStrictEqual(listed.map((found) => found.lastSeq), [1, 0, 0, 0, -1])
+        assert.deepStrictEqual(
+          listed.map((found) => found.id),
+          [ids[0], ids[4], ids[3], ids[2], ids[1]]
+        )
+        assert.deepStrictEqual(
+          listed.map((found) => found.lastSeq),
+          [1, 0, 0, 0, -1]
+        )
         assert.deepStrictEqual(yield* page(0, undefined), [])
         const rest = yield* page(1_000, third[0])
         assert.isTrue(rest.every((found) => found.createdAt < late))
         const ends = yield* page(1_000, { createdAt: 0, id: "a" as SessionId })
         assert.deepStrictEqual(ends, [])
-      }))
+      })
+    )
 
     it.effect("lists the sessions of a folder and of a parent", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const parent = yield* given([])
         const cwd = `/${parent}`
@@ -362,9 +413,8 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
         const here = yield* given([], { cwd, createdAt: 2 })
         const child = yield* given([], { parent, createdAt: 1 })
         const listed = (query: { readonly cwd?: string; readonly parent?: SessionId }) =>
-          Effect.map(
-            store.list({ after: undefined, limit: 10, cwd: query.cwd, parent: query.parent }),
-            (found) => found.map((each) => each.id)
+          Effect.map(store.list({ after: undefined, limit: 10, cwd: query.cwd, parent: query.parent }), (found) =>
+            found.map((each) => each.id)
           )
         assert.deepStrictEqual(yield* listed({ cwd }), [both, here])
         assert.deepStrictEqual(yield* listed({ parent }), [both, child])
@@ -373,10 +423,11 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
         yield* store.remove(both)
         assert.deepStrictEqual(yield* listed({ cwd }), [here])
         assert.deepStrictEqual(yield* listed({ parent }), [child])
-      }))
+      })
+    )
 
     it.effect("removes a session with everything that is its own", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const id = yield* given(notes(3))
         const { epoch } = yield* acquired(id, "a")
@@ -390,10 +441,11 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
         assert.deepStrictEqual(yield* store.lease(id), Option.none())
         assert.isFalse(yield* store.renewLease(id, epoch, 100))
         assert.deepStrictEqual(yield* store.commit([request(id, notes(1), { epoch })]), [{ _tag: "not-found" }])
-      }))
+      })
+    )
 
     it.effect("gives a session created anew under an old id nothing of the old one", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const id = yield* given([event("a"), event("b", { type: "old" })])
         yield* store.saveSnapshot(id, { key: "k", version: 1, seq: 1, state: "1" })
@@ -405,17 +457,21 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
         const next = yield* acquired(id, "b")
         assert.isAbove(next.epoch, old.epoch)
         assert.deepStrictEqual(
-          yield* store.commit([request(id, notes(1), { epoch: old.epoch }), request(id, notes(1), { epoch: next.epoch })]),
+          yield* store.commit([
+            request(id, notes(1), { epoch: old.epoch }),
+            request(id, notes(1), { epoch: next.epoch })
+          ]),
           [{ _tag: "lease-lost" }, { _tag: "committed", firstSeq: 0 }]
         )
         yield* store.saveSnapshot(id, { key: "k", version: 1, seq: 1, state: "of the old session" })
         assert.deepStrictEqual(yield* store.snapshots(id), [])
         assert.deepStrictEqual(yield* texts(id), ["n0"])
         assert.deepStrictEqual(yield* store.types(id), [{ type: "note", firstSeq: 0, ignorable: false }])
-      }))
+      })
+    )
 
     it.effect("forks a prefix that both go on from by themselves", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const parent = yield* given(notes(5, "p"))
         const child = yield* forkOf(parent, 3)
@@ -423,7 +479,10 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
         assert.strictEqual(yield* lastSeq(child), 2)
         assert.deepStrictEqual(
           yield* store.commit([request(child, notes(2, "c"), { expectedSeq: 2 }), request(parent, notes(1, "q"))]),
-          [{ _tag: "committed", firstSeq: 3 }, { _tag: "committed", firstSeq: 5 }]
+          [
+            { _tag: "committed", firstSeq: 3 },
+            { _tag: "committed", firstSeq: 5 }
+          ]
         )
         assert.deepStrictEqual(yield* texts(child), ["p0", "p1", "p2", "c0", "c1"])
         assert.deepStrictEqual(yield* seqs(child), [0, 1, 2, 3, 4])
@@ -432,20 +491,22 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
         assert.deepStrictEqual(yield* seqs(child, { fromSeq: 2, limit: 2 }), [2, 3])
         const summary = Option.getOrThrow(yield* store.header(child))
         assert.deepInclude(summary, { parent, seedLength: 3 })
-      }))
+      })
+    )
 
     it.effect("forks at either end of a session", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const parent = yield* given(notes(2))
         const none = yield* forkOf(parent, 0)
         const all = yield* forkOf(parent, 2)
         assert.deepStrictEqual(yield* texts(none), [])
         assert.strictEqual(yield* lastSeq(none), -1)
         assert.deepStrictEqual(yield* texts(all), ["n0", "n1"])
-      }))
+      })
+    )
 
     it.effect("refuses a fork of what is not there or under a taken id", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const parent = yield* given(notes(2))
         const fork = (id: SessionId, from: SessionId, seedLength: number) =>
@@ -456,10 +517,11 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
         assert.strictEqual(yield* fork(id, parent, 3), "parent-not-found")
         assert.deepStrictEqual(yield* store.header(id), Option.none())
         assert.deepStrictEqual(yield* texts(id), [])
-      }))
+      })
+    )
 
     it.effect("forks forks, at points before and after where they parted", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const a = yield* given(notes(4, "a"))
         const b = yield* forkOf(a, 3)
@@ -473,10 +535,11 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
         assert.deepStrictEqual(yield* texts(early), ["a0", "a1", "e0"])
         assert.deepStrictEqual(yield* texts(edge), ["a0", "a1", "a2"])
         assert.deepStrictEqual(yield* texts(c, { fromSeq: 2, toSeq: 5, limit: 3 }), ["a2", "b0", "b1"])
-      }))
+      })
+    )
 
     it.effect("keeps what forks share when a parent is removed", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const parent = yield* given(notes(5, "p"))
         const child = yield* forkOf(parent, 3)
@@ -496,10 +559,11 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
         assert.isTrue(yield* store.remove(great))
         assert.isTrue(yield* store.remove(parent))
         assert.deepStrictEqual(yield* store.gc, { events: 0 })
-      }))
+      })
+    )
 
     it.effect("names the types of a session with their first seq", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const id = yield* given([
           event("0", { type: "b" }),
@@ -513,33 +577,45 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
           { type: "c", firstSeq: 4, ignorable: false }
         ])
         const child = yield* forkOf(id, 4)
-        assert.deepStrictEqual((yield* store.types(child)).map((found) => found.type), ["b", "a"])
+        assert.deepStrictEqual(
+          (yield* store.types(child)).map((found) => found.type),
+          ["b", "a"]
+        )
         yield* store.commit([request(child, [event("4", { type: "d" }), event("5", { type: "c" })])])
         assert.deepStrictEqual((yield* store.types(child)).slice(2), [
           { type: "d", firstSeq: 4, ignorable: false },
           { type: "c", firstSeq: 5, ignorable: false }
         ])
-      }))
+      })
+    )
 
     it.effect("names the first required event of a type that is ignorable elsewhere", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const id = yield* given([event("0", { ignorable: true }), event("1"), event("2", { ignorable: true })])
         assert.deepStrictEqual(yield* store.types(id), [{ type: "note", firstSeq: 1, ignorable: false }])
-      }))
+      })
+    )
 
     it.effect("forgets the types of a commit that failed to store them", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const id = yield* given(notes(1))
         yield* store.commit([request(id, [event("x", { type: "lost" })], { expectedSeq: 7 })])
-        assert.deepStrictEqual((yield* store.types(id)).map((found) => found.type), ["note"])
+        assert.deepStrictEqual(
+          (yield* store.types(id)).map((found) => found.type),
+          ["note"]
+        )
         yield* store.commit([request(id, [event("x", { type: "lost" })])])
-        assert.deepStrictEqual((yield* store.types(id)).map((found) => found.type), ["note", "lost"])
-      }))
+        assert.deepStrictEqual(
+          (yield* store.types(id)).map((found) => found.type),
+          ["note", "lost"]
+        )
+      })
+    )
 
     it.effect("keeps the newest snapshot of a version", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const id = yield* given(notes(9))
         const save = (key: string, version: number, seq: number, state: string) =>
@@ -562,10 +638,11 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
           yield* store.snapshot(id, "k", 2),
           Option.some({ key: "k", version: 2, seq: 1, state: "newer fold" })
         )
-      }))
+      })
+    )
 
     it.effect("stores no snapshot of a missing session or past its last event", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const id = yield* given(notes(1))
         yield* store.saveSnapshot(id, { key: "k", version: 1, seq: 1, state: "1" })
@@ -573,10 +650,11 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
         const missing = freshId()
         yield* store.saveSnapshot(missing, { key: "k", version: 1, seq: -1, state: "1" })
         assert.deepStrictEqual(yield* store.snapshots(missing), [])
-      }))
+      })
+    )
 
     it.effect("lets one holder have a lease until it expires", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const id = yield* given([])
         assert.deepStrictEqual(yield* store.lease(id), Option.none())
@@ -590,10 +668,11 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
         assert.isAbove(second.lease.epoch, row.epoch)
         assert.deepStrictEqual(yield* store.lease(id), Option.some(second.lease))
         assert.deepStrictEqual(yield* acquire(freshId(), "a"), { _tag: "not-found" })
-      }))
+      })
+    )
 
     it.effect("replaces a holder known to be dead, unless another was faster", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const id = yield* given([])
         const dead = yield* acquired(id, "dead")
         const second = yield* acquire(id, "b", { replaces: { epoch: dead.epoch } })
@@ -601,19 +680,24 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
         const third = yield* acquire(id, "c", { replaces: { epoch: dead.epoch } })
         if (third._tag !== "held") return assert.fail(third._tag)
         assert.strictEqual(third.lease.host, "b")
-      }))
+      })
+    )
 
     it.effect("gives a free lease to exactly one of many", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const id = yield* given([])
         const results = yield* Effect.forEach(Array.from({ length: 8 }), (_, index) => acquire(id, `h${index}`), {
           concurrency: "unbounded"
         })
-        assert.lengthOf(results.filter((result) => result._tag === "acquired"), 1)
-      }))
+        assert.lengthOf(
+          results.filter((result) => result._tag === "acquired"),
+          1
+        )
+      })
+    )
 
     it.effect("renews a lease for its own epoch only", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const id = yield* given([])
         const first = yield* acquired(id, "a")
@@ -623,10 +707,11 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
         assert.strictEqual(second._tag, "acquired")
         assert.isFalse(yield* store.renewLease(id, first.epoch, 900))
         assert.strictEqual(Option.getOrThrow(yield* store.lease(id)).expiresAt, 600)
-      }))
+      })
+    )
 
     it.effect("remembers the epoch of a lease that was given up", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const id = yield* given([])
         const first = yield* acquired(id, "a")
@@ -641,10 +726,11 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
         assert.isAbove(second.epoch, first.epoch)
         yield* store.releaseLease(id, first.epoch)
         assert.isTrue(Option.isSome(yield* store.lease(id)))
-      }))
+      })
+    )
 
     it.effect("lets the holder of a live lease write, and no one else", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const id = yield* given([])
         const lease = yield* acquired(id, "a")
@@ -665,10 +751,11 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
         assert.deepStrictEqual(yield* store.commit([request(id, notes(1), { now: lease.expiresAt })]), [
           { _tag: "committed", firstSeq: 2 }
         ])
-      }))
+      })
+    )
 
     it.effect("tells a writer that lost its lease so before any conflict", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const id = yield* given([])
         const first = yield* acquired(id, "a")
@@ -682,10 +769,11 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
           ]),
           [{ _tag: "lease-lost" }, { _tag: "leased", lease: second.lease }]
         )
-      }))
+      })
+    )
 
     it.scoped("shows a staged session when it is published, whole", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const id = freshId()
         const staging = yield* store.stage
@@ -705,25 +793,29 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
         assert.deepStrictEqual(yield* seqs(id), [0, 1, 2, 3, 4])
         const child = yield* forkOf(id, 4)
         assert.deepStrictEqual(yield* texts(child), ["a0", "a1", "a2", "last"])
-      }))
+      })
+    )
 
     it.effect("keeps a published session when the staging's scope closes, and drops an unpublished one", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const [published, dropped] = [freshId(), freshId()]
-        yield* Effect.scoped(Effect.gen(function*() {
-          const [first, second] = [yield* store.stage, yield* store.stage]
-          yield* first.write(notes(2))
-          yield* second.write(notes(2))
-          assert.isTrue(yield* first.publish(header(published)))
-        }))
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const [first, second] = [yield* store.stage, yield* store.stage]
+            yield* first.write(notes(2))
+            yield* second.write(notes(2))
+            assert.isTrue(yield* first.publish(header(published)))
+          })
+        )
         assert.deepStrictEqual(yield* texts(published), ["n0", "n1"])
         assert.deepStrictEqual(yield* store.header(dropped), Option.none())
         assert.deepStrictEqual(yield* store.gc, { events: 0 })
-      }))
+      })
+    )
 
     it.scoped("refuses to publish under a taken id and can be published under another", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const taken = yield* given(notes(1, "old"))
         const staging = yield* store.stage
@@ -733,31 +825,31 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
         const id = freshId()
         assert.isTrue(yield* staging.publish(header(id)))
         assert.deepStrictEqual(yield* texts(id), ["n0", "n1"])
-      }))
+      })
+    )
 
     it.effect("refuses a staging that is over", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const scope = yield* Scope.make()
         const [published, closed] = yield* Scope.extend(Effect.all([store.stage, store.stage]), scope)
         const id = freshId()
         yield* published.publish(header(id))
         yield* Scope.close(scope, Exit.void)
-        for (
-          const use of [
-            published.write(notes(1)),
-            closed.write(notes(1)),
-            published.publish(header(freshId())),
-            closed.publish(header(freshId()))
-          ]
-        ) {
+        for (const use of [
+          published.write(notes(1)),
+          closed.write(notes(1)),
+          published.publish(header(freshId())),
+          closed.publish(header(freshId()))
+        ]) {
           assert.strictEqual((yield* Effect.flip(use)).reason, "unavailable")
         }
         assert.strictEqual(yield* lastSeq(id), -1)
-      }))
+      })
+    )
 
     it.scoped("collects nothing that is in use", () =>
-      Effect.gen(function*() {
+      Effect.gen(function* () {
         const store = yield* SessionStore
         const parent = yield* given(notes(4))
         const child = yield* forkOf(parent, 2)
@@ -769,5 +861,6 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
         const id = freshId()
         assert.isTrue(yield* staging.publish(header(id)))
         assert.deepStrictEqual(yield* texts(id), ["staged0", "staged1"])
-      }))
+      })
+    )
   })

@@ -9,9 +9,11 @@ import * as ToolPipeline from "../ToolPipeline.js"
  * to the inbox, the end of the turn. One atomic append, whether the turn is aborted live or found open after a crash.
  */
 export const closeOpenTurn = (open: OpenTurn, reason: AgentEvents.TurnEndReason): ReadonlyArray<EventInput> => [
-  ...open.calls.filter((call) => !call.answered).map((call) =>
-    AgentEvents.ToolResult.make(call.started ? ToolPipeline.outcomeUnknown(call) : ToolPipeline.notStarted(call))
-  ),
+  ...open.calls
+    .filter((call) => !call.answered)
+    .map((call) =>
+      AgentEvents.ToolResult.make(call.started ? ToolPipeline.outcomeUnknown(call) : ToolPipeline.notStarted(call))
+    ),
   ...(open.step === null ? [] : [AgentEvents.StepEnd.make({ turn: open.turn, step: open.step })]),
   ...putBack(open),
   AgentEvents.TurnEnd.make({ turn: open.turn, reason })
@@ -37,10 +39,7 @@ export const discardQueued = (state: AgentState): ReadonlyArray<EventInput> => d
 /**
  * The events that take waiting messages out of the inbox.
  */
-export const discard = (
-  state: AgentState,
-  which: (message: AgentMessage) => boolean
-): ReadonlyArray<EventInput> =>
+export const discard = (state: AgentState, which: (message: AgentMessage) => boolean): ReadonlyArray<EventInput> =>
   (["nextTurn", "nextStep"] as const).flatMap((list) => {
     const ids = state[list].filter(which).map((message) => message.id)
     return ids.length === 0 ? [] : [AgentEvents.InboxSpliced.make({ list, op: "discard", ids })]

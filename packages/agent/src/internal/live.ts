@@ -8,7 +8,8 @@ import * as Option from "effect/Option"
 import * as PubSub from "effect/PubSub"
 import * as EffectSchedule from "effect/Schedule"
 import * as SubscriptionRef from "effect/SubscriptionRef"
-import { AgentBusy, AgentClosed, type AgentError, type AgentOutput, type InsertOptions } from "../Agent.js"
+import type { AgentError, AgentOutput, InsertOptions } from "../Agent.js"
+import { AgentBusy, AgentClosed } from "../Agent.js"
 import type { AgentOptions } from "../AgentConfig.js"
 import * as AgentEvents from "../AgentEvents.js"
 import * as AgentLog from "../AgentLog.js"
@@ -38,12 +39,12 @@ export interface Runtime {
 export type Phase =
   | { readonly _tag: "idle" | "maintenance" | "closed" }
   | {
-    readonly _tag: "turn"
-    readonly turn: number
-    readonly cancel: Deferred.Deferred<string>
-    readonly ended: Deferred.Deferred<void>
-    keepInbox: boolean
-  }
+      readonly _tag: "turn"
+      readonly turn: number
+      readonly cancel: Deferred.Deferred<string>
+      readonly ended: Deferred.Deferred<void>
+      keepInbox: boolean
+    }
 
 /**
  * One live agent. The mutable fields change only inside `locked`, together with the append that they mirror: `state` is the fold of
@@ -90,7 +91,10 @@ export const commit = (
         live.counters = AgentLog.counters.apply(live.counters, event)
         live.history?.add(event)
       }
-      return PubSub.publishAll(live.output, stored.map((event) => ({ _tag: "Event" as const, event })))
+      return PubSub.publishAll(
+        live.output,
+        stored.map((event) => ({ _tag: "Event" as const, event }))
+      )
     }),
     Effect.uninterruptible
   )
@@ -100,10 +104,10 @@ export const commit = (
  */
 export const refresh = (live: Live): Effect.Effect<void> => {
   const wanted = live.wake && hasMessages(live.state)
-  const status = live.phase._tag === "turn" || live.phase._tag === "maintenance" ||
-      (live.phase._tag === "idle" && wanted)
-    ? "running"
-    : "idle"
+  const status =
+    live.phase._tag === "turn" || live.phase._tag === "maintenance" || (live.phase._tag === "idle" && wanted)
+      ? "running"
+      : "idle"
   const publish = SubscriptionRef.updateSome(live.status, (current) =>
     current === status ? Option.none() : Option.some(status)
   )
@@ -124,7 +128,7 @@ export const insert = (
 ): Effect.Effect<AgentMessage, AgentError> =>
   locked(
     live,
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       if (live.phase._tag === "closed") return yield* new AgentClosed({ sessionId: live.id })
       const stored: AgentMessage = {
         id: AgentLog.messageId(live.counters.message + 1),
@@ -157,7 +161,7 @@ export const openTurn = (
 ): Effect.Effect<boolean, AppendError> =>
   locked(
     live,
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       yield* live.latch.close
       if (live.phase._tag !== "idle" || !live.wake) return false
       const messages = { nextTurn: live.state.nextTurn.slice(0, 1), nextStep: live.state.nextStep }
@@ -191,7 +195,7 @@ export const closeStep = (
 ): Effect.Effect<"continue" | "ended", AppendError> =>
   locked(
     live,
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       const { maxStepsPerTurn } = live.runtime.config
       const stepEnd = AgentEvents.StepEnd.make({ turn, step })
       const goesOn = calledTools || live.state.nextStep.length > 0
@@ -213,7 +217,11 @@ export const closeStep = (
  * Ends the turn that did not end by itself. After an error queued messages wait for the next waking one, for the provider that just
  * failed would fail them as well; after a person's cancel, turns that were queued by others follow.
  */
-export const closeTurn = (live: Live, turn: number, reason: AgentEvents.TurnEndReason): Effect.Effect<void, AppendError> =>
+export const closeTurn = (
+  live: Live,
+  turn: number,
+  reason: AgentEvents.TurnEndReason
+): Effect.Effect<void, AppendError> =>
   locked(
     live,
     Effect.suspend(() => {
@@ -243,7 +251,7 @@ export const cancel = (
 ): Effect.Effect<Extract<Phase, { readonly _tag: "turn" }> | undefined, AgentError> =>
   locked(
     live,
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       const { phase } = live
       if (phase._tag === "closed") return yield* new AgentClosed({ sessionId: live.id })
       if (phase._tag === "turn") {

@@ -63,8 +63,7 @@ const retryPolicy = (config: AgentOptions) =>
   )
 
 const isWorthRetrying = (error: ModelError): boolean =>
-  error.transient &&
-  (error.retryAfter === undefined || Duration.lessThanOrEqualTo(error.retryAfter, longestRetryAfter))
+  error.transient && (error.retryAfter === undefined || Duration.lessThanOrEqualTo(error.retryAfter, longestRetryAfter))
 
 const requestOnce = (
   model: LanguageModel.Service,
@@ -178,12 +177,12 @@ class AnswerBuilder {
   finish(): Effect.Effect<ModelAnswer, ModelError> {
     return this.finished === undefined
       ? Effect.fail(
-        new ModelError({
-          code: "provider_stream_cut",
-          transient: true,
-          message: "the provider's stream ended before the answer was complete"
-        })
-      )
+          new ModelError({
+            code: "provider_stream_cut",
+            transient: true,
+            message: "the provider's stream ended before the answer was complete"
+          })
+        )
       : Effect.succeed(this.answer(this.finished.reason, this.finished.usage))
   }
 
@@ -216,9 +215,10 @@ class AnswerBuilder {
     if (open === undefined) return
     open.text += delta
     Object.assign(open.options, part.metadata)
-    this.blocks[open.at] = kind === "text"
-      ? { type: "text", text: open.text }
-      : { type: "reasoning", text: open.text, ...optionsOf(open.options) }
+    this.blocks[open.at] =
+      kind === "text"
+        ? { type: "text", text: open.text }
+        : { type: "reasoning", text: open.text, ...optionsOf(open.options) }
   }
 
   private call(id: string, name: string, params: unknown, metadata: object): void {

@@ -3,15 +3,18 @@ import * as Prompt from "@effect/ai/Prompt"
 import * as Effect from "effect/Effect"
 import * as PubSub from "effect/PubSub"
 import * as Stream from "effect/Stream"
-import { type Agent, CurrentAgent } from "../Agent.js"
+import type { Agent } from "../Agent.js"
+import { CurrentAgent } from "../Agent.js"
 import * as AgentEvents from "../AgentEvents.js"
 import * as HistoryModule from "../History.js"
 import type { ModelError } from "../ModelError.js"
 import * as ToolPipeline from "../ToolPipeline.js"
 import type { RegisteredTool } from "../ToolRegistry.js"
 import { toJson } from "./json.js"
-import { closeStep, commit, type Live } from "./live.js"
-import { type ModelAnswer, requestAnswer, type Spectator } from "./modelRequest.js"
+import type { Live } from "./live.js"
+import { closeStep, commit } from "./live.js"
+import type { ModelAnswer, Spectator } from "./modelRequest.js"
+import { requestAnswer } from "./modelRequest.js"
 
 /**
  * Why a turn did not end by itself.
@@ -32,13 +35,13 @@ interface TurnContext {
  * The steps of an opened turn, to its end.
  */
 export const runTurn = (live: Live, agent: Agent, turn: number): Effect.Effect<void, TurnFailure> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const context = yield* beginTurn(live, agent, turn)
     let step = 1
     while ((yield* runStep(context, step)) === "continue") step++
   }).pipe(Effect.provideService(CurrentAgent, agent))
 
-const beginTurn = Effect.fnUntraced(function*(live: Live, agent: Agent, turn: number) {
+const beginTurn = Effect.fnUntraced(function* (live: Live, agent: Agent, turn: number) {
   const { registry, systemPrompt } = live.runtime
   const history = live.history ?? (yield* loadHistory(live))
   const tools = yield* registry.tools(agent)
@@ -55,16 +58,17 @@ const beginTurn = Effect.fnUntraced(function*(live: Live, agent: Agent, turn: nu
   return context
 })
 
-const loadHistory = Effect.fnUntraced(function*(live: Live) {
+const loadHistory = Effect.fnUntraced(function* (live: Live) {
   const history = new HistoryModule.History()
   yield* Stream.runForEach(live.runtime.log.read(live.id, { types: HistoryModule.types }), (event) =>
-    Effect.sync(() => history.add(event)))
+    Effect.sync(() => history.add(event))
+  )
   live.history = history
   return history
 })
 
 /** What this turn claimed is never summarized away: it is what the turn is about. */
-const compactIfLong = Effect.fnUntraced(function*({ agent, history, live, turn }: TurnContext) {
+const compactIfLong = Effect.fnUntraced(function* ({ agent, history, live, turn }: TurnContext) {
   const { compaction, config, log } = live.runtime
   if (compaction === undefined || history.estimatedTokens <= config.maxHistoryTokens) return
   const throughSeq = (yield* log.lastSeq(live.id)) - claimedEvents(live)
@@ -76,7 +80,7 @@ const compactIfLong = Effect.fnUntraced(function*({ agent, history, live, turn }
 
 const claimedEvents = (live: Live): number => live.state.open?.claimed.length ?? 0
 
-const runStep = Effect.fnUntraced(function*(context: TurnContext, step: number) {
+const runStep = Effect.fnUntraced(function* (context: TurnContext, step: number) {
   const { live, turn } = context
   yield* commit(live, [AgentEvents.StepStart.make({ turn, step })])
   const answer = yield* ask(context, step)
@@ -89,7 +93,10 @@ const runStep = Effect.fnUntraced(function*(context: TurnContext, step: number) 
   return yield* closeStep(live, turn, step, calls.length > 0)
 })
 
-const ask = ({ history, live, system, tools, turn }: TurnContext, step: number): Effect.Effect<ModelAnswer, ModelError> => {
+const ask = (
+  { history, live, system, tools, turn }: TurnContext,
+  step: number
+): Effect.Effect<ModelAnswer, ModelError> => {
   const messages = history.toMessages()
   const prompt = Prompt.fromMessages(
     system === "" ? messages : [Prompt.systemMessage({ content: system }), ...messages]
@@ -121,7 +128,7 @@ const resolveCall = (
   call: ToolPipeline.Call
 ): Effect.Effect<void, AppendError> =>
   Effect.uninterruptibleMask((restore) =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       const prepared = ToolPipeline.prepare(toolsByName, call, live.runtime.config)
       const { callId, name } = call
       yield* commit(live, [AgentEvents.ToolCall.make({ callId, turn, step, name, input: toJson(prepared.input) })])

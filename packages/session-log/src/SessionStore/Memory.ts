@@ -185,11 +185,12 @@ const readPage = (events: ReadonlyArray<StoredEvent>, page: Page): ReadonlyArray
 }
 
 const list = (state: State, query: ListQuery): ReadonlyArray<StoredHeader> => {
-  const entries = query.parent !== undefined
-    ? state.byParent.get(query.parent)
-    : query.cwd !== undefined
-    ? state.byCwd.get(query.cwd)
-    : state.all
+  const entries =
+    query.parent !== undefined
+      ? state.byParent.get(query.parent)
+      : query.cwd !== undefined
+        ? state.byCwd.get(query.cwd)
+        : state.all
   const found: Array<StoredHeader> = []
   if (query.limit <= 0) return found
   for (const id of newestFirst(entries ?? [], query.after)) {
@@ -240,7 +241,7 @@ const stage = (state: State): Effect.Effect<Staging, never, Scope.Scope> =>
     Effect.sync((): { readonly staging: Staging; readonly close: () => void } => {
       let events: Array<NewStoredEvent> | undefined = []
       const whenOpen = <A>(use: (events: Array<NewStoredEvent>) => A) =>
-        Effect.suspend(() => events === undefined ? Effect.fail(stagingOver) : Effect.succeed(use(events)))
+        Effect.suspend(() => (events === undefined ? Effect.fail(stagingOver) : Effect.succeed(use(events))))
       return {
         close: () => {
           events = undefined

@@ -38,9 +38,11 @@ export interface Options {
 
 const dialectOf = (sql: SqlClient.SqlClient): Effect.Effect<Dialect, SessionStoreError> => {
   const dialect = sql.onDialectOrElse({ sqlite: () => sqlite, pg: () => pg, orElse: () => undefined })
-  return dialect !== undefined ? Effect.succeed(dialect) : Effect.fail(
-    new SessionStoreError({ reason: "unavailable", message: "expected an SQL client of SQLite or PostgreSQL" })
-  )
+  return dialect !== undefined
+    ? Effect.succeed(dialect)
+    : Effect.fail(
+        new SessionStoreError({ reason: "unavailable", message: "expected an SQL client of SQLite or PostgreSQL" })
+      )
 }
 
 /**
@@ -50,7 +52,7 @@ const dialectOf = (sql: SqlClient.SqlClient): Effect.Effect<Dialect, SessionStor
  * @since 0.1.0
  * @category constructors
  */
-export const make = Effect.fnUntraced(function*(options?: Options) {
+export const make = Effect.fnUntraced(function* (options?: Options) {
   const sql = yield* SqlClient.SqlClient
   const database = Database.make(sql, yield* dialectOf(sql), options?.busyTimeout ?? "10 seconds")
   yield* prepare(sql, database)

@@ -21,22 +21,42 @@ import { maxMillis, stored } from "./rows.js"
 import type { Tracked } from "./tracked.js"
 import { learnLastSeq, signal } from "./tracked.js"
 
+export interface AppendOptions {
+  readonly expectedSeq?: number
+}
+
 export const append = (
   engine: Engine,
   id: SessionId,
   events: ReadonlyArray<EventInput>,
-  options?: { readonly expectedSeq?: number }
+  options?: AppendOptions
 ): Effect.Effect<ReadonlyArray<SessionEvent>, AppendError> =>
+  Effect.flatMap(attempt(engine, id, events, options), (stored) =>
+    "actualSeq" in stored ? Effect.fail(new SessionConflict({ sessionId: id, ...stored })) : Effect.succeed(stored)
+  )
+
+/** An `expectedSeq` that did not hold: to those who try again no error, so none is built. */
+export interface Conflict {
+  readonly expectedSeq: number
+  readonly actualSeq: number
+}
+
+export const attempt = (
+  engine: Engine,
+  id: SessionId,
+  events: ReadonlyArray<EventInput>,
+  options?: AppendOptions
+): Effect.Effect<ReadonlyArray<SessionEvent> | Conflict, Exclude<AppendError, SessionConflict>> =>
   Effect.clockWith((clock) => {
     const checked = checkAll(engine.registry, events)
     if (Either.isLeft(checked)) return Effect.fail(new EventRejected({ sessionId: id, ...checked.left }))
+    if (events.length === 0) return attemptNothing(engine, id, options?.expectedSeq)
     const tracked = engine.tracker.of(id)
-    if (events.length === 0) return appendNothing(engine, id, options?.expectedSeq)
     const request: Append = {
       sessionId: id,
       expectedSeq: options?.expectedSeq,
       epoch: tracked.driver?.lease?.epoch,
-      now: clock.unsafeCurrentTimeMillis(),
+      now: Math.floor(clock.unsafeCurrentTimeMillis()),
       events: checked.right
     }
     const submitted = Effect.flatMap(engine.committer.submit(request), (outcome) => answer(request, outcome))
@@ -44,22 +64,17 @@ export const append = (
   })
 
 /** An append of no events still says whether it could have been made. */
-const appendNothing = (
-  engine: Engine,
-  id: SessionId,
-  expectedSeq: number | undefined
-): Effect.Effect<ReadonlyArray<SessionEvent>, AppendError> =>
-  Effect.flatMap(readableHeader(engine, id), (header) =>
-    expectedSeq === undefined || expectedSeq === header.lastSeq
-      ? Effect.succeed([])
-      : Effect.fail(new SessionConflict({ sessionId: id, expectedSeq, actualSeq: header.lastSeq })))
+const attemptNothing = (engine: Engine, id: SessionId, expectedSeq: number | undefined) =>
+  Effect.map(readableHeader(engine, id), ({ lastSeq }): ReadonlyArray<SessionEvent> | Conflict =>
+    expectedSeq === undefined || expectedSeq === lastSeq ? [] : { expectedSeq, actualSeq: lastSeq }
+  )
 
 /** Once a session and process: nobody continues a session that holds what they don't know. */
 const checkSession = (engine: Engine, id: SessionId, tracked: Tracked) =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     yield* readableHeader(engine, id)
-    const unknown = (yield* engine.store.types(id)).find((row) =>
-      !row.ignorable && engine.registry.get(row.type) === undefined
+    const unknown = (yield* engine.store.types(id)).find(
+      (row) => !row.ignorable && engine.registry.get(row.type) === undefined
     )
     if (unknown !== undefined) {
       return yield* new UnknownEventType({ sessionId: id, type: unknown.type, seq: unknown.firstSeq })
@@ -67,18 +82,16 @@ const checkSession = (engine: Engine, id: SessionId, tracked: Tracked) =>
     tracked.checked = true
   })
 
-const answer = (append: Append, outcome: Outcome): Effect.Effect<ReadonlyArray<SessionEvent>, AppendError> => {
+const answer = (append: Append, outcome: Outcome): ReturnType<typeof attempt> => {
   const sessionId = append.sessionId
   switch (outcome._tag) {
     case "committed":
       return Effect.succeed(storedEvents(append.events, outcome.firstSeq, append.now))
     case "not-found":
       return Effect.fail(new SessionNotFound({ sessionId }))
-    case "conflict": {
+    case "conflict":
       // Only a request that expects something is told that it was otherwise.
-      const expectedSeq = append.expectedSeq ?? -1
-      return Effect.fail(new SessionConflict({ sessionId, expectedSeq, actualSeq: outcome.actualSeq }))
-    }
+      return Effect.succeed({ expectedSeq: append.expectedSeq ?? -1, actualSeq: outcome.actualSeq })
     case "leased":
       return Effect.fail(leased(outcome.lease))
     case "lease-lost":
@@ -102,13 +115,15 @@ export const leased = (lease: StoredLease): SessionLeased =>
   })
 
 /** After the commit: what this process now knows, and who waits to hear of it. */
-export const committed = (tracker: Engine["tracker"]) => (append: Append, result: CommitResult): void => {
-  const tracked = tracker.get(append.sessionId)
-  if (tracked === undefined) return
-  const lease = tracked.driver?.lease
-  if (result._tag === "lease-lost" && lease?.epoch === append.epoch) lease?.lose()
-  if (result._tag !== "committed") return
-  const lastSeq = result.firstSeq + append.events.length - 1
-  if (lease?.epoch === append.epoch) learnLastSeq(tracked, lease, lastSeq)
-  tracked.watchers.forEach((watcher) => signal(watcher, lastSeq))
-}
+export const committed =
+  (tracker: Engine["tracker"]) =>
+  (append: Append, result: CommitResult): void => {
+    const tracked = tracker.get(append.sessionId)
+    if (tracked === undefined) return
+    const lease = tracked.driver?.lease
+    if (result._tag === "lease-lost" && lease?.epoch === append.epoch) lease?.lose()
+    if (result._tag !== "committed") return
+    const lastSeq = result.firstSeq + append.events.length - 1
+    if (lease?.epoch === append.epoch) learnLastSeq(tracked, lease, lastSeq)
+    for (const watcher of tracked.watchers) signal(watcher, lastSeq)
+  }

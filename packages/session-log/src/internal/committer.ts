@@ -61,15 +61,13 @@ export const make = (
   committed: (append: Append, result: CommitResult) => void,
   bounds: Bounds
 ): Effect.Effect<Committer, never, Scope.Scope> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const queue = makeQueue()
     yield* Effect.addFinalizer(() => Effect.sync(queue.close))
-    yield* Effect.forkScoped(Effect.forever(
-      Effect.zipRight(
-        queue.awaitWork,
-        Effect.uninterruptible(Effect.suspend(() => write(commit, committed, takeBatch(queue, bounds))))
-      )
-    ))
+    const writeBatch = Effect.uninterruptible(Effect.suspend(() => write(commit, committed, takeBatch(queue, bounds))))
+    // Not `forever`, which yields at each turn: whoever was going to append before this fiber woke up has done so.
+    const run: Effect.Effect<never> = Effect.flatMap(queue.awaitWork, () => Effect.flatMap(writeBatch, () => run))
+    yield* Effect.forkScoped(run)
     return { submit: (append) => submit(queue, append) }
   })
 
@@ -113,9 +111,11 @@ const makeQueue = (): Queue => {
       waker?.()
     },
     awaitWork: Effect.suspend(() =>
-      head < entries.length ? Effect.void : Effect.async<void>((resume) => {
-        wake = () => resume(Effect.void)
-      })
+      head < entries.length
+        ? Effect.void
+        : Effect.async<void>((resume) => {
+            wake = () => resume(Effect.void)
+          })
     ),
     close: () => {
       isClosed = true
@@ -176,22 +176,25 @@ const write = (
   batch: Batch
 ): Effect.Effect<void> => {
   if (batch.requests.length === 0) return Effect.void
-  return Effect.matchCause(Effect.suspend(() => commit(batch.requests)), {
-    // A failure, or a defect of the store, belongs to this batch's callers; the next batch is tried anew.
-    onFailure: (cause) => {
-      for (const waiting of batch.waiting) settle(waiting, Exit.failCause(cause))
-    },
-    onSuccess: (results) => {
-      batch.waiting.forEach((waiting, index) => {
-        const result = results[index]
-        settle(waiting, result === undefined ? missing : Exit.succeed(result))
-      })
-      batch.waiting.forEach((waiting, index) => {
-        const result = results[index]
-        if (result !== undefined) committed(waiting.append, result)
-      })
+  return Effect.matchCause(
+    Effect.suspend(() => commit(batch.requests)),
+    {
+      // A failure, or a defect of the store, belongs to this batch's callers; the next batch is tried anew.
+      onFailure: (cause) => {
+        for (const waiting of batch.waiting) settle(waiting, Exit.failCause(cause))
+      },
+      onSuccess: (results) => {
+        batch.waiting.forEach((waiting, index) => {
+          const result = results[index]
+          settle(waiting, result === undefined ? missing : Exit.succeed(result))
+        })
+        batch.waiting.forEach((waiting, index) => {
+          const result = results[index]
+          if (result !== undefined) committed(waiting.append, result)
+        })
+      }
     }
-  })
+  )
 }
 
 const missing = Exit.failCause(Cause.die(new Error("the store answered fewer requests than it was given")))

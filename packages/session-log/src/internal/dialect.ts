@@ -63,7 +63,7 @@ export const padded = <A>(entries: ReadonlyArray<A>): ReadonlyArray<A> => {
 export const repeat = (piece: string, times: number): string => Array.from({ length: times }, () => piece).join(",")
 
 /** A statement whose text depends on a count, built once a count. */
-export const sized = (dialect: Dialect, build: (count: number) => string): (count: number) => string => {
+export const sized = (dialect: Dialect, build: (count: number) => string): ((count: number) => string) => {
   const texts = new Map<number, string>()
   return (count) => {
     const present = texts.get(count)

@@ -53,7 +53,8 @@ export const readableLastSeq = (
 ): Effect.Effect<number, SessionNotFound | SessionVersionUnsupported | SessionStoreError> =>
   Effect.clockWith((clock) => {
     const tracked = engine.tracker.get(id)
-    const known = tracked?.checked === true ? knownLastSeq(tracked, clock.unsafeCurrentTimeMillis()) : undefined
+    const known =
+      tracked?.checked === true ? knownLastSeq(tracked, Math.floor(clock.unsafeCurrentTimeMillis())) : undefined
     return known === undefined
       ? Effect.map(readableHeader(engine, id), (header) => header.lastSeq)
       : Effect.succeed(known)

@@ -40,7 +40,7 @@ export const load = <State, Encoded>(
   projection: Projection<State, Encoded>,
   header: StoredHeader
 ): Effect.Effect<Fold<State>, SessionStoreError> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const initial = fromInitial(projection, header)
     const snapshot = yield* store.snapshot(header.id, projection.key, projection.version)
     if (Option.isNone(snapshot) || !isInRange(snapshot.value, initial, header)) return initial

@@ -21,7 +21,7 @@ export const follow = (
   options: { readonly fromSeq: number; readonly types: ReadonlyArray<string> | undefined }
 ): Stream.Stream<SessionEvent, ReadError> =>
   Stream.unwrapScoped(
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       yield* readableHeader(engine, id)
       const watcher = yield* watch(engine, id)
       const next = Math.max(options.fromSeq, 0)
@@ -41,7 +41,7 @@ interface Cursor {
 }
 
 const watch = (engine: Engine, id: SessionId): Effect.Effect<Watcher, never, Scope.Scope> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const tracked = engine.tracker.of(id)
     const watcher: Watcher = { lastSeq: -1, dirty: false, wake: undefined }
     yield* Effect.acquireRelease(
@@ -60,7 +60,7 @@ const watch = (engine: Engine, id: SessionId): Effect.Effect<Watcher, never, Sco
   })
 
 const nextPage = (cursor: Cursor): Effect.Effect<Chunk.Chunk<SessionEvent>, ReadError> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     while (true) {
       // Before the look at the store: what is stored after it sets the flag again.
       cursor.watcher.dirty = false

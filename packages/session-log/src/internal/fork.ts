@@ -1,3 +1,4 @@
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { SessionHeader, SessionId } from "../SessionEvent.js"
 import { headerVersion } from "../SessionEvent.js"
@@ -13,7 +14,7 @@ import { headerOf, plainText } from "./rows.js"
 type ForkError = SessionNotFound | SessionVersionUnsupported | SessionExists | InvalidForkBoundary | SessionStoreError
 
 export const fork = (engine: Engine, id: SessionId, options?: ForkOptions): Effect.Effect<SessionHeader, ForkError> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const parent = yield* readableHeader(engine, id)
     const boundary = options?.boundary ?? (yield* lastOutsideBracket(engine, parent))
     if (!Number.isInteger(boundary) || boundary < -1 || boundary > parent.lastSeq) {
@@ -22,7 +23,7 @@ export const fork = (engine: Engine, id: SessionId, options?: ForkOptions): Effe
     const header = {
       id: options?.id ?? (yield* Id.make),
       version: headerVersion,
-      createdAt: yield* Effect.clockWith((clock) => clock.currentTimeMillis),
+      createdAt: yield* Effect.map(Clock.currentTimeMillis, Math.floor),
       cwd: options?.cwd ?? parent.cwd,
       title: options?.title === undefined ? parent.title : plainText(options.title),
       parent: id,
@@ -46,7 +47,7 @@ const firstWindow = 256
  * The last seq that is in no open stretch: the last event of all, unless the last event that opens or closes one opens it.
  */
 const lastOutsideBracket = (engine: Engine, parent: StoredHeader): Effect.Effect<number, SessionStoreError> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const bracketed = engine.registry.bracketed()
     if (bracketed.length === 0) return parent.lastSeq
     const types = bracketed.map((type) => type.type)
@@ -69,8 +70,8 @@ const lastOf = (
   fromSeq: number,
   toSeq: number
 ): Effect.Effect<{ readonly seq: number; readonly type: string } | undefined, SessionStoreError> =>
-  Effect.gen(function*() {
-    let last: { readonly seq: number; readonly type: string } | undefined = undefined
+  Effect.gen(function* () {
+    let last: { readonly seq: number; readonly type: string } | undefined
     while (true) {
       const next: number = last === undefined ? fromSeq : last["seq"] + 1
       const rows = yield* engine.store.read(id, {

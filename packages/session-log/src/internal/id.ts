@@ -15,9 +15,9 @@ const digits = (value: number, length: number): string => {
 
 /** A new id that sorts by time: 50 bits of milliseconds, 80 of chance, in base 32. */
 export const make: Effect.Effect<SessionId> = Effect.clockWith((clock) =>
-  Effect.map(
-    Effect.all([Random.nextIntBetween(0, 2 ** 40), Random.nextIntBetween(0, 2 ** 40)]),
-    ([high, low]) =>
-      SessionId.make(`${digits(Math.max(clock.unsafeCurrentTimeMillis(), 0), 10)}${digits(high, 8)}${digits(low, 8)}`)
+  Effect.map(Effect.all([Random.nextIntBetween(0, 2 ** 40), Random.nextIntBetween(0, 2 ** 40)]), ([high, low]) =>
+    SessionId.make(
+      `${digits(Math.max(Math.floor(clock.unsafeCurrentTimeMillis()), 0), 10)}${digits(high, 8)}${digits(low, 8)}`
+    )
   )
 )

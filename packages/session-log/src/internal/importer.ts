@@ -108,7 +108,10 @@ const readLine = (state: State, text: string): Read => {
 }
 
 const parse = (text: string): Either.Either<unknown, string> =>
-  Either.try({ try: () => JSON.parse(text), catch: (error) => (error instanceof Error ? error.message : String(error)) })
+  Either.try({
+    try: () => JSON.parse(text),
+    catch: (error) => (error instanceof Error ? error.message : String(error))
+  })
 
 const strict = { onExcessProperty: "error" } as const
 const decodeHeader = Schema.decodeUnknownEither(SessionHeader, strict)

@@ -16,9 +16,7 @@ export interface CopyOptions {
   readonly normalizeZero?: boolean
 }
 
-export type Copied =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly fault: Fault }
+export type Copied = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly fault: Fault }
 
 interface Walk {
   readonly normalizeZero: boolean
@@ -46,8 +44,8 @@ export const formatPath = (path: ReadonlyArray<PropertyKey>): string =>
       typeof key !== "string"
         ? `[${String(key)}]`
         : /^[A-Za-z_$][\w$]*$/.test(key)
-        ? `.${key}`
-        : `[${JSON.stringify(key)}]`
+          ? `.${key}`
+          : `[${JSON.stringify(key)}]`
     )
     .join("")
 

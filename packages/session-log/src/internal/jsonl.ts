@@ -13,14 +13,17 @@ import { pages } from "./read.js"
 import { headerOf } from "./rows.js"
 
 export const exportJsonl = (engine: Engine, id: SessionId): Stream.Stream<string, ReadError> =>
-  Stream.unwrap(Effect.map(readableHeader(engine, id), (header) =>
-    Stream.concat(
-      Stream.succeed(JSON.stringify(headerOf(header))),
-      Stream.map(
-        pages(engine, id, { fromSeq: 0, toSeq: header.lastSeq, types: undefined, limit: Infinity }),
-        (event) => JSON.stringify(event)
+  Stream.unwrap(
+    Effect.map(readableHeader(engine, id), (header) =>
+      Stream.concat(
+        Stream.succeed(JSON.stringify(headerOf(header))),
+        Stream.map(
+          pages(engine, id, { fromSeq: 0, toSeq: header.lastSeq, types: undefined, limit: Infinity }),
+          (event) => JSON.stringify(event)
+        )
       )
-    )))
+    )
+  )
 
 /** Closing the scope removes what was staged, unless it was published. */
 export const importJsonl = <E, R>(
@@ -28,16 +31,18 @@ export const importJsonl = <E, R>(
   text: Stream.Stream<string, E, R>,
   options?: { readonly id?: SessionId }
 ): Effect.Effect<SessionHeader, E | ImportRejected | SessionExists | SessionStoreError, R> =>
-  Effect.scoped(Effect.gen(function*() {
-    const importer = Import.make(engine.registry, options?.id)
-    const staging = yield* engine.store.stage
-    yield* Stream.runForEach(text, (piece) => take(engine, staging, importer, importer.push(piece)))
-    yield* take(engine, staging, importer, importer.end())
-    const header = yield* importer.finish()
-    yield* staging.write(importer.takeRows())
-    if (!(yield* staging.publish(header))) return yield* new SessionExists({ sessionId: header.id })
-    return headerOf(header)
-  }))
+  Effect.scoped(
+    Effect.gen(function* () {
+      const importer = Import.make(engine.registry, options?.id)
+      const staging = yield* engine.store.stage
+      yield* Stream.runForEach(text, (piece) => take(engine, staging, importer, importer.push(piece)))
+      yield* take(engine, staging, importer, importer.end())
+      const header = yield* importer.finish()
+      yield* staging.write(importer.takeRows())
+      if (!(yield* staging.publish(header))) return yield* new SessionExists({ sessionId: header.id })
+      return headerOf(header)
+    })
+  )
 
 /** Reads lines, writing what they hold whenever there is enough of it. */
 const take = (
@@ -46,7 +51,7 @@ const take = (
   importer: Importer,
   lines: ReadonlyArray<string>
 ): Effect.Effect<void, ImportRejected | SessionExists | SessionStoreError> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     for (const line of lines) {
       const isFirst = importer.id() === undefined
       yield* importer.read(line)

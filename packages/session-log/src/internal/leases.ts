@@ -31,7 +31,7 @@ type AcquireError = SessionNotFound | SessionLeased | SessionStoreError
 /** In a scope of its own, so that a refusal leaves nothing behind in a scope that lives on. */
 const acquire = (context: LeaseContext, id: SessionId): Effect.Effect<Lease, AcquireError, Scope.Scope> =>
   Effect.uninterruptibleMask((restore) =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       const scope = yield* Scope.fork(yield* Effect.scope, ExecutionStrategy.sequential)
       return yield* restore(Scope.extend(takeLease(context, id), scope)).pipe(
         Effect.onError((cause) => Scope.close(scope, Exit.failCause(cause)))
@@ -40,7 +40,7 @@ const acquire = (context: LeaseContext, id: SessionId): Effect.Effect<Lease, Acq
   )
 
 const takeLease = (context: LeaseContext, id: SessionId): Effect.Effect<Lease, AcquireError, Scope.Scope> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const driver = yield* becomeDriver(context, id)
     const first = yield* attempt(context, id, undefined)
     if (first._tag === "acquired") return yield* keep(context, driver, first.lease)
@@ -51,35 +51,32 @@ const takeLease = (context: LeaseContext, id: SessionId): Effect.Effect<Lease, A
   })
 
 /** One driver of a session in this process, from the moment it asks until its scope has closed. */
-const becomeDriver = (
-  context: LeaseContext,
-  id: SessionId
-): Effect.Effect<Driver, SessionLeased, Scope.Scope> =>
-  Effect.flatMap(
-    expiry(context),
-    (expiresAt) =>
-      Effect.acquireRelease(
-        Effect.suspend(() => {
-          const tracked = context.tracker.of(id)
-          if (tracked.driver !== undefined) {
-            const present = tracked.driver.lease
-            return Effect.fail(leased({
+const becomeDriver = (context: LeaseContext, id: SessionId): Effect.Effect<Driver, SessionLeased, Scope.Scope> =>
+  Effect.flatMap(expiry(context), (expiresAt) =>
+    Effect.acquireRelease(
+      Effect.suspend(() => {
+        const tracked = context.tracker.of(id)
+        if (tracked.driver !== undefined) {
+          const present = tracked.driver.lease
+          return Effect.fail(
+            leased({
               sessionId: id,
               ...context.host.self,
               epoch: present?.epoch ?? 0,
               expiresAt: present?.expiresAt ?? expiresAt
-            }))
-          }
-          const driver: Driver = { tracked, lease: undefined }
-          tracked.driver = driver
-          return Effect.succeed(driver)
-        }),
-        (driver) =>
-          Effect.sync(() => {
-            driver.tracked.driver = undefined
-            driver.tracked.lastSeq = undefined
-          })
-      )
+            })
+          )
+        }
+        const driver: Driver = { tracked, lease: undefined }
+        tracked.driver = driver
+        return Effect.succeed(driver)
+      }),
+      (driver) =>
+        Effect.sync(() => {
+          driver.tracked.driver = undefined
+          driver.tracked.lastSeq = undefined
+        })
+    )
   )
 
 interface Driver {
@@ -92,7 +89,7 @@ interface Held extends HeldLease {
 }
 
 const expiry = (context: LeaseContext): Effect.Effect<number> =>
-  Effect.clockWith((clock) => Effect.succeed(expiresAfter(context, clock.unsafeCurrentTimeMillis())))
+  Effect.clockWith((clock) => Effect.succeed(expiresAfter(context, Math.floor(clock.unsafeCurrentTimeMillis()))))
 
 const expiresAfter = (context: LeaseContext, now: number): number => Math.min(now + context.ttlMillis, maxMillis)
 
@@ -100,7 +97,7 @@ const expiresAfter = (context: LeaseContext, now: number): number => Math.min(no
 const attempt = (context: LeaseContext, id: SessionId, replaces: StoredLease | undefined) =>
   Effect.acquireRelease(
     Effect.clockWith((clock) => {
-      const now = clock.unsafeCurrentTimeMillis()
+      const now = Math.floor(clock.unsafeCurrentTimeMillis())
       return context.store.acquireLease({
         sessionId: id,
         holder: context.host.self,
@@ -109,7 +106,7 @@ const attempt = (context: LeaseContext, id: SessionId, replaces: StoredLease | u
         replaces: replaces === undefined ? undefined : { epoch: replaces.epoch }
       })
     }),
-    (result) => result._tag === "acquired" ? release(context, result.lease) : Effect.void
+    (result) => (result._tag === "acquired" ? release(context, result.lease) : Effect.void)
   ).pipe(
     Effect.flatMap((result) =>
       result._tag === "not-found" ? Effect.fail(new SessionNotFound({ sessionId: id })) : Effect.succeed(result)
@@ -119,10 +116,11 @@ const attempt = (context: LeaseContext, id: SessionId, replaces: StoredLease | u
 const release = (context: LeaseContext, lease: StoredLease): Effect.Effect<void> =>
   // Nothing is lost but time: a row that stays stands in the way of others until it expires.
   Effect.catchAll(context.store.releaseLease(lease.sessionId, lease.epoch), (error) =>
-    Effect.logWarning(`the lease of session "${lease.sessionId}" was not released, it expires by itself`, error))
+    Effect.logWarning(`the lease of session "${lease.sessionId}" was not released, it expires by itself`, error)
+  )
 
 const keep = (context: LeaseContext, driver: Driver, row: StoredLease): Effect.Effect<Lease, never, Scope.Scope> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const lost = yield* Deferred.make<LeaseLost>()
     const held: Held = {
       epoch: row.epoch,
@@ -135,7 +133,8 @@ const keep = (context: LeaseContext, driver: Driver, row: StoredLease): Effect.E
       }
     }
     driver.lease = held
-    if (context.ttlMillis !== Infinity) yield* Effect.forkScoped(heartbeat(context, row.sessionId, driver.tracked, held))
+    if (context.ttlMillis !== Infinity)
+      yield* Effect.forkScoped(heartbeat(context, row.sessionId, driver.tracked, held))
     return { sessionId: row.sessionId, epoch: row.epoch, lost: Deferred.await(lost) }
   })
 
@@ -144,7 +143,7 @@ const keep = (context: LeaseContext, driver: Driver, row: StoredLease): Effect.E
  * that jumped proves nothing: the store is asked first.
  */
 const heartbeat = (context: LeaseContext, id: SessionId, tracked: Tracked, held: Held): Effect.Effect<void> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     let pause = context.heartbeatMillis
     while (true) {
       yield* Effect.sleep(pause)
@@ -164,7 +163,7 @@ const renew = (
   held: Held
 ): Effect.Effect<"kept" | "gone" | "unknown"> =>
   Effect.clockWith((clock) => {
-    const now = clock.unsafeCurrentTimeMillis()
+    const now = Math.floor(clock.unsafeCurrentTimeMillis())
     const expiresAt = expiresAfter(context, now)
     return context.store.renewLease(id, held.epoch, expiresAt).pipe(
       Effect.map((renewed) => {
@@ -177,7 +176,7 @@ const renew = (
       Effect.catchAll((error) =>
         Effect.as(
           Effect.logWarning(`the lease of session "${id}" could not be renewed`, error),
-          clock.unsafeCurrentTimeMillis() < held.expiresAt ? "unknown" as const : "gone" as const
+          Math.floor(clock.unsafeCurrentTimeMillis()) < held.expiresAt ? ("unknown" as const) : ("gone" as const)
         )
       )
     )

@@ -16,7 +16,7 @@ export const list = (
   engine: Engine,
   options?: ListOptions
 ): Effect.Effect<SessionPage, InvalidCursor | SessionStoreError> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const after = options?.cursor === undefined ? undefined : yield* decodeCursor(options.cursor)
     const limit = clampLimit(options?.limit)
     // One more than asked for tells whether there is a next page.

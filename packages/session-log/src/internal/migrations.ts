@@ -23,10 +23,12 @@ const columns = (pg: boolean) => ({
 const schema = (pg: boolean): ReadonlyArray<string> => {
   const { flag, id, integer, withoutRowid } = columns(pg)
   return [
-    ...(pg ? [`CREATE SEQUENCE afterturn_numbers`] : [
-      `CREATE TABLE afterturn_counter (only INTEGER PRIMARY KEY CHECK (only = 1), value INTEGER NOT NULL)`,
-      `INSERT INTO afterturn_counter VALUES (1, 0)`
-    ]),
+    ...(pg
+      ? [`CREATE SEQUENCE afterturn_numbers`]
+      : [
+          `CREATE TABLE afterturn_counter (only INTEGER PRIMARY KEY CHECK (only = 1), value INTEGER NOT NULL)`,
+          `INSERT INTO afterturn_counter VALUES (1, 0)`
+        ]),
     `CREATE TABLE afterturn_sessions (
       segment ${integer} PRIMARY KEY,
       id ${id} NOT NULL UNIQUE,
@@ -90,7 +92,7 @@ const schema = (pg: boolean): ReadonlyArray<string> => {
   ]
 }
 
-const createSchema = Effect.gen(function*() {
+const createSchema = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const pg = sql.onDialectOrElse({ pg: () => true, orElse: () => false })
   yield* Effect.forEach(schema(pg), (statement) => sql.unsafe(statement), { discard: true })

@@ -1,11 +1,13 @@
 import * as Effect from "effect/Effect"
+import * as FiberRef from "effect/FiberRef"
 import * as FiberSet from "effect/FiberSet"
+import { globalValue } from "effect/GlobalValue"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Projected, Projection, Projections } from "../Projection.js"
 import type { EventInput, SessionId } from "../SessionEvent.js"
 import type { AppendError, ReadError } from "../SessionLogError.js"
-import { append } from "./append.js"
+import { attempt } from "./append.js"
 import type { Engine } from "./engine.js"
 import { readableHeader } from "./engine.js"
 import type { Fold } from "./fold.js"
@@ -71,7 +73,7 @@ const refresh = <State, Encoded>(
   entry: Entry<State, Encoded>,
   known: number | undefined
 ): Effect.Effect<Projected<State>, ReadError> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const { fold, lastSeq } = yield* begin(context, entry, known)
     const { projection, sessionId } = entry
     while (fold.asOfSeq < lastSeq) {
@@ -90,7 +92,7 @@ const begin = <State, Encoded>(
   entry: Entry<State, Encoded>,
   known: number | undefined
 ): Effect.Effect<{ readonly fold: Fold<State>; readonly lastSeq: number }, ReadError> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const held = entry.fold
     if (held !== undefined && known !== undefined) return { fold: held, lastSeq: known }
     const header = yield* readableHeader(context.engine, entry.sessionId)
@@ -122,25 +124,44 @@ const changes = <State, Encoded>(
     })
   )
 
+type Decide<State, A, E, R> = (
+  current: Projected<State>
+) => Effect.Effect<{ readonly events: ReadonlyArray<EventInput>; readonly value: A }, E, R>
+
+/** A decision within a decision would wait for itself. */
+const isDeciding = globalValue("@afterturn/session-log/isDeciding", () =>
+  FiberRef.unsafeMake<ReadonlyArray<SessionId>>([])
+)
+
 const decide = <State, Encoded, A, E, R>(
   context: Context,
   id: SessionId,
   projection: Projection<State, Encoded>,
-  decideOn: (
-    current: Projected<State>
-  ) => Effect.Effect<{ readonly events: ReadonlyArray<EventInput>; readonly value: A }, E, R>
+  decideOn: Decide<State, A, E, R>
 ): Effect.Effect<A, E | ReadError | AppendError, R> =>
-  Effect.gen(function*() {
+  Effect.flatMap(FiberRef.get(isDeciding), (within) =>
+    within.includes(id)
+      ? Effect.die(new Error(`expected a decision free of side effects, got another on session "${id}" within it`))
+      : context.engine.tracker.of(id).deciding.withPermits(1)(
+          Effect.locally(tryUntilStored(context, id, projection, decideOn), isDeciding, [...within, id])
+        )
+  )
+
+const tryUntilStored = <State, Encoded, A, E, R>(
+  context: Context,
+  id: SessionId,
+  projection: Projection<State, Encoded>,
+  decideOn: Decide<State, A, E, R>
+): Effect.Effect<A, E | ReadError | AppendError, R> =>
+  Effect.gen(function* () {
     while (true) {
       const entry = context.cache.entry(id, projection)
       const current = yield* get(context, entry)
       const decision = yield* decideOn(current)
       if (decision.events.length === 0) return decision.value
-      const stored = yield* append(context.engine, id, decision.events, { expectedSeq: current.asOfSeq }).pipe(
-        // Another came between. It got somewhere, so trying again always ends.
-        Effect.catchTag("SessionConflict", () => Effect.succeed(undefined))
-      )
-      if (stored === undefined) continue
+      const stored = yield* attempt(context.engine, id, decision.events, { expectedSeq: current.asOfSeq })
+      // Another append came between. It got somewhere, so trying again always ends.
+      if ("actualSeq" in stored) continue
       const fold = entry.fold
       // Stored already: what is wrong with an event here shows at the next fold.
       if (fold?.asOfSeq === current.asOfSeq) yield* Effect.ignore(advance(context.engine, id, projection, fold, stored))
@@ -155,12 +176,18 @@ const saveWhenDue = <State, Encoded>(
 ): Effect.Effect<void> =>
   fold.unsaved < context.bounds.snapshotEvery
     ? Effect.void
-    : Effect.asVoid(FiberSet.run(
-      context.saves,
-      // A snapshot that is not written costs time at the next start, nothing else.
-      Effect.catchAllCause(save(context, entry, fold), (cause) =>
-        Effect.logWarning(`projection "${entry.projection.key}" of session "${entry.sessionId}" was not saved`, cause))
-    ))
+    : Effect.asVoid(
+        FiberSet.run(
+          context.saves,
+          // A snapshot that is not written costs time at the next start, nothing else.
+          Effect.catchAllCause(save(context, entry, fold), (cause) =>
+            Effect.logWarning(
+              `projection "${entry.projection.key}" of session "${entry.sessionId}" was not saved`,
+              cause
+            )
+          )
+        )
+      )
 
 const save = <State, Encoded>(context: Context, entry: Entry<State, Encoded>, fold: Fold<State>) =>
   Effect.suspend(() => {
@@ -174,11 +201,12 @@ const save = <State, Encoded>(context: Context, entry: Entry<State, Encoded>, fo
         version: projection.version,
         seq: asOfSeq,
         state
-      }))
+      })
+    )
   })
 
 const snapshotAll = (context: Context, id: SessionId): Effect.Effect<void, ReadError> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     yield* readableHeader(context.engine, id)
     for (const entry of context.cache.ofSession(id)) {
       const fold = entry.fold
@@ -202,9 +230,10 @@ const makeCache = (capacity: number): Cache => {
       const present = entries.get(key) as Entry<State, Encoded> | undefined
       entries.delete(key)
       // Another projection under the same key has another state, whatever its version says.
-      const entry: Entry<State, Encoded> = present?.projection === projection
-        ? present
-        : { sessionId: id, projection, lock: Effect.unsafeMakeSemaphore(1), fold: undefined }
+      const entry: Entry<State, Encoded> =
+        present?.projection === projection
+          ? present
+          : { sessionId: id, projection, lock: Effect.unsafeMakeSemaphore(1), fold: undefined }
       entries.set(key, entry as unknown as Entry<unknown, unknown>)
       if (entries.size > capacity) entries.delete(entries.keys().next().value!)
       return entry

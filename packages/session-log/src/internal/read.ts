@@ -45,7 +45,8 @@ const decodePage = (
   const events: Array<SessionEvent> = []
   let next = range.fromSeq
   for (const row of rows) {
-    if (!isInPlace(range, row.seq, next)) return Either.left([next, `expected the event at ${next}, got one at ${row.seq}`])
+    if (!isInPlace(range, row.seq, next))
+      return Either.left([next, `expected the event at ${next}, got one at ${row.seq}`])
     const event = decodeRow(row)
     if (Either.isLeft(event)) return Either.left([row.seq, event.left])
     events.push(event.right)
@@ -62,19 +63,23 @@ const nothingThere = (engine: Engine, id: SessionId, range: Range): Effect.Effec
   Effect.flatMap(requireHeader(engine, id), (header) =>
     Effect.fail(
       header.lastSeq < range.toSeq
-        // Another session has the id now.
-        ? new SessionNotFound({ sessionId: id })
+        ? // Another session has the id now.
+          new SessionNotFound({ sessionId: id })
         : corrupt(id, range.fromSeq, `expected the event at ${range.fromSeq}, got none`)
-    ))
+    )
+  )
 
 export const read = (engine: Engine, id: SessionId, options?: ReadOptions): Stream.Stream<SessionEvent, ReadError> =>
-  Stream.unwrap(Effect.map(readableLastSeq(engine, id), (lastSeq) =>
-    pages(engine, id, {
-      fromSeq: Math.max(options?.fromSeq ?? 0, 0),
-      toSeq: Math.min(options?.toSeq ?? lastSeq, lastSeq),
-      types: options?.types,
-      limit: options?.limit ?? Infinity
-    })))
+  Stream.unwrap(
+    Effect.map(readableLastSeq(engine, id), (lastSeq) =>
+      pages(engine, id, {
+        fromSeq: Math.max(options?.fromSeq ?? 0, 0),
+        toSeq: Math.min(options?.toSeq ?? lastSeq, lastSeq),
+        types: options?.types,
+        limit: options?.limit ?? Infinity
+      })
+    )
+  )
 
 /** Nothing is held between pulls: each page is a query of its own. */
 export const pages = (engine: Engine, id: SessionId, range: Range): Stream.Stream<SessionEvent, ReadError> =>
@@ -84,9 +89,10 @@ export const pages = (engine: Engine, id: SessionId, range: Range): Stream.Strea
     }
     return Effect.map(readPage(engine, id, rest), (events) => {
       const last = events.at(-1)
-      const following: Range = last === undefined
-        ? { ...rest, limit: 0 }
-        : { ...rest, fromSeq: last.seq + 1, limit: rest.limit - events.length }
+      const following: Range =
+        last === undefined
+          ? { ...rest, limit: 0 }
+          : { ...rest, fromSeq: last.seq + 1, limit: rest.limit - events.length }
       const isOver = following.fromSeq > following.toSeq || following.limit <= 0
       return [Chunk.unsafeFromArray(events), isOver ? Option.none() : Option.some(following)] as const
     })

@@ -12,8 +12,10 @@ export const remove = (
   leases: (typeof SessionLeases)["Service"],
   id: SessionId
 ): Effect.Effect<void, SessionNotFound | SessionLeased | SessionStoreError> =>
-  Effect.scoped(Effect.gen(function*() {
-    yield* leases.acquire(id)
-    if (!(yield* engine.store.remove(id))) return yield* new SessionNotFound({ sessionId: id })
-    engine.tracker.forget(id)
-  }))
+  Effect.scoped(
+    Effect.gen(function* () {
+      yield* leases.acquire(id)
+      if (!(yield* engine.store.remove(id))) return yield* new SessionNotFound({ sessionId: id })
+      engine.tracker.forget(id)
+    })
+  )

@@ -41,8 +41,7 @@ export const stored = (event: CheckedEvent, seq: number, time: number): SessionE
 
 export const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
-export const isCounts = (value: unknown): value is ReadonlyArray<number> =>
-  Array.isArray(value) && value.every(isCount)
+export const isCounts = (value: unknown): value is ReadonlyArray<number> => Array.isArray(value) && value.every(isCount)
 
 const isMillis = (value: number): boolean => Number.isInteger(value) && value >= minMillis && value <= maxMillis
 

@@ -1,3 +1,4 @@
+import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -37,7 +38,7 @@ export interface Services {
 export const make = (
   options: SessionLogOptions = {}
 ): Effect.Effect<Services, never, SessionStore | EventTypes | Host | Scope.Scope> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const store = yield* SessionStore
     const registry = yield* EventTypes
     const host = yield* Host
@@ -70,10 +71,7 @@ export const make = (
     return { log: makeLog(engine, leases), projections, leases }
   })
 
-const makeLog = (
-  engine: Engine,
-  leases: (typeof SessionLeases)["Service"]
-): (typeof SessionLog)["Service"] => ({
+const makeLog = (engine: Engine, leases: (typeof SessionLeases)["Service"]): (typeof SessionLog)["Service"] => ({
   create: Effect.fn("SessionLog.create")((options?: CreateOptions) => create(engine, options)),
   header: (id) => Effect.map(readableHeader(engine, id), summaryOf),
   list: (options) => list(engine, options),
@@ -103,9 +101,9 @@ const create = (
   engine: Engine,
   options: CreateOptions = {}
 ): Effect.Effect<SessionHeader, SessionExists | SessionStoreError> =>
-  Effect.gen(function*() {
-    const createdAt = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-    for (let attempt = 1;; attempt++) {
+  Effect.gen(function* () {
+    const createdAt = yield* Effect.map(Clock.currentTimeMillis, Math.floor)
+    for (let attempt = 1; ; attempt++) {
       const header: Omit<StoredHeader, "lastSeq"> = {
         id: options.id ?? (yield* Id.make),
         version: headerVersion,

@@ -45,26 +45,28 @@ export const makeWrites = (dialect: Dialect): Writes => {
   const insertEvents = sized(
     dialect,
     (count) =>
-      `INSERT INTO afterturn_events (segment, seq, type, time, size, ignorable, source_event_seqs, data) VALUES ${
-        repeat("(?,?,?,?,?,?,?,?)", count)
-      }`
+      `INSERT INTO afterturn_events (segment, seq, type, time, size, ignorable, source_event_seqs, data) VALUES ${repeat(
+        "(?,?,?,?,?,?,?,?)",
+        count
+      )}`
   )
   const insertTypes = sized(
     dialect,
     (count) =>
-      `INSERT INTO afterturn_session_types (owner, type, ignorable, first_seq) VALUES ${
-        repeat("(?,?,?,?)", count)
-      } ON CONFLICT DO NOTHING`
+      `INSERT INTO afterturn_session_types (owner, type, ignorable, first_seq) VALUES ${repeat(
+        "(?,?,?,?)",
+        count
+      )} ON CONFLICT DO NOTHING`
   )
   return {
-    events: Effect.fnUntraced(function*(connection, rows) {
-      for (let start = 0; start < rows.length;) {
+    events: Effect.fnUntraced(function* (connection, rows) {
+      for (let start = 0; start < rows.length; ) {
         const count = chunkLength(rows, start)
         yield* run(connection, insertEvents(count), eventParams(rows, start, count))
         start += count
       }
     }),
-    types: Effect.fnUntraced(function*(connection, rows) {
+    types: Effect.fnUntraced(function* (connection, rows) {
       for (let start = 0; start < rows.length; start += maxRows) {
         // A repeated row is one that is there already.
         const chunk = padded(rows.slice(start, start + maxRows))
@@ -110,16 +112,21 @@ const eventParams = (rows: ReadonlyArray<EventRow>, start: number, count: number
 export const leaseColumns = "lease_epoch, lease_host, lease_boot_id, lease_pid, lease_started_at, lease_expires_at"
 
 export const leaseRow = (row: Row): LeaseRow | undefined =>
-  row.lease_epoch === null ? undefined : {
-    epoch: Number(row.lease_epoch),
-    holder: row.lease_host === null ? null : {
-      host: row.lease_host as string,
-      bootId: row.lease_boot_id as string,
-      pid: Number(row.lease_pid),
-      startedAt: row.lease_started_at as string
-    },
-    expiresAt: Number(row.lease_expires_at)
-  }
+  row.lease_epoch === null
+    ? undefined
+    : {
+        epoch: Number(row.lease_epoch),
+        holder:
+          row.lease_host === null
+            ? null
+            : {
+                host: row.lease_host as string,
+                bootId: row.lease_boot_id as string,
+                pid: Number(row.lease_pid),
+                startedAt: row.lease_started_at as string
+              },
+        expiresAt: Number(row.lease_expires_at)
+      }
 
 /**
  * Which types are stored of which sessions, by segment: a session created anew under an old id has another segment, so nothing
@@ -190,7 +197,7 @@ const makePlan = (
 export const makeCommit = (
   database: Database,
   writes: Writes
-): (requests: ReadonlyArray<CommitRequest>) => Effect.Effect<ReadonlyArray<CommitResult>, SessionStoreError> => {
+): ((requests: ReadonlyArray<CommitRequest>) => Effect.Effect<ReadonlyArray<CommitResult>, SessionStoreError>) => {
   const { dialect } = database
   const known = new KnownTypes()
   const selectHeads = sized(
@@ -202,12 +209,16 @@ export const makeCommit = (
       }`
   )
   const updateHead = dialect.text("UPDATE afterturn_sessions SET last_seq = ? WHERE segment = ?")
-  const updateHeads = sized(dialect, (count) =>
-    `UPDATE afterturn_sessions SET last_seq = head.column2 FROM (VALUES ${
-      repeat(`(${dialect.integer},${dialect.integer})`, count)
-    }) AS head WHERE afterturn_sessions.segment = head.column1`)
+  const updateHeads = sized(
+    dialect,
+    (count) =>
+      `UPDATE afterturn_sessions SET last_seq = head.column2 FROM (VALUES ${repeat(
+        `(${dialect.integer},${dialect.integer})`,
+        count
+      )}) AS head WHERE afterturn_sessions.segment = head.column1`
+  )
 
-  const readHeads = Effect.fnUntraced(function*(connection: Connection, requests: ReadonlyArray<CommitRequest>) {
+  const readHeads = Effect.fnUntraced(function* (connection: Connection, requests: ReadonlyArray<CommitRequest>) {
     const ids = Array.from(new Set(requests.map((request) => request.sessionId)))
     const heads = new Map<string, Head>()
     if (dialect.forUpdate !== "") ids.sort()
@@ -224,19 +235,23 @@ export const makeCommit = (
     return heads
   })
 
-  const writeHeads = Effect.fnUntraced(function*(connection: Connection, changed: ReadonlyArray<Head>) {
+  const writeHeads = Effect.fnUntraced(function* (connection: Connection, changed: ReadonlyArray<Head>) {
     const [only] = changed
     if (only !== undefined && changed.length === 1) {
       return yield* run(connection, updateHead, [only.lastSeq, only.segment])
     }
     for (let start = 0; start < changed.length; start += maxRows) {
       const chunk = padded(changed.slice(start, start + maxRows))
-      yield* run(connection, updateHeads(chunk.length), chunk.flatMap((head) => [head.segment, head.lastSeq]))
+      yield* run(
+        connection,
+        updateHeads(chunk.length),
+        chunk.flatMap((head) => [head.segment, head.lastSeq])
+      )
     }
     return changed.length
   })
 
-  const inTransaction = Effect.fnUntraced(function*(connection: Connection, requests: ReadonlyArray<CommitRequest>) {
+  const inTransaction = Effect.fnUntraced(function* (connection: Connection, requests: ReadonlyArray<CommitRequest>) {
     const plan = makePlan(requests, yield* readHeads(connection, requests), known)
     yield* writes.events(connection, plan.events)
     if (plan.types.length > 0) yield* writes.types(connection, plan.types)
@@ -249,7 +264,7 @@ export const makeCommit = (
     requests.length === 0
       ? Effect.succeed([])
       : Effect.map(
-        database.write((connection) => inTransaction(connection, requests), learn),
-        (plan) => plan.results
-      )
+          database.write((connection) => inTransaction(connection, requests), learn),
+          (plan) => plan.results
+        )
 }

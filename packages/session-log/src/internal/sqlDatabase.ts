@@ -1,7 +1,8 @@
 import type { SqlClient } from "@effect/sql/SqlClient"
 import type { Connection } from "@effect/sql/SqlConnection"
 import { SqlError } from "@effect/sql/SqlError"
-import * as Duration from "effect/Duration"
+import * as Clock from "effect/Clock"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
@@ -15,7 +16,9 @@ export type Row = { readonly [column: string]: unknown }
 export interface Database {
   readonly dialect: Dialect
   /** One or more reads on one connection. */
-  readonly read: <A>(body: (connection: Connection) => Effect.Effect<A, SqlError>) => Effect.Effect<A, SessionStoreError>
+  readonly read: <A>(
+    body: (connection: Connection) => Effect.Effect<A, SqlError>
+  ) => Effect.Effect<A, SessionStoreError>
   /**
    * A write transaction. Waiting for it can be interrupted; once begun it runs to its end, so that an interrupted caller never
    * leaves half of it or an open lock. Any failure rolls back, that of the COMMIT included. Begins anew while the database is
@@ -35,6 +38,9 @@ export const query = (
   params: ReadonlyArray<unknown>
 ): Effect.Effect<ReadonlyArray<Row>, SqlError> => connection.execute(text, params, undefined)
 
+/** The present time as the columns hold it: a clock may give fractions, which an integer column refuses or keeps. */
+export const now: Effect.Effect<number> = Effect.map(Clock.currentTimeMillis, Math.floor)
+
 /** Runs a statement that answers no rows; the number of rows that it changed. */
 export const run = (
   connection: Connection,
@@ -49,51 +55,56 @@ const changedRows = (result: unknown): number => {
 
 const isBusy = (error: unknown): boolean => error instanceof SessionStoreError && error.reason === "busy"
 
-/** Retries sleep on `Clock`, with jitter, so that a busy database holds up its caller and nothing else. */
-const busySchedule = (budget: Duration.DurationInput) =>
-  Schedule.exponential("5 millis", 1.6).pipe(
+/** Tries again while the database is busy. It sleeps on `Clock`, with jitter, so that only the caller is held up. */
+export const retryBusy = (budget: Duration.DurationInput) => {
+  const schedule = Schedule.exponential("5 millis", 1.6).pipe(
     Schedule.union(Schedule.spaced("100 millis")),
     Schedule.jittered,
     Schedule.upTo(budget)
   )
+  return <A, E, R>(attempt: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.catchAll(attempt, (error) =>
+      isBusy(error) ? Effect.retry(attempt, { while: isBusy, schedule }) : Effect.fail(error)
+    )
+}
 
 export const make = (sql: SqlClient, dialect: Dialect, busyTimeout: Duration.DurationInput): Database => {
-  const schedule = busySchedule(busyTimeout)
-  const retryBusy: Database["retryBusy"] = (attempt) =>
-    Effect.catchAll(
-      attempt,
-      (error) => isBusy(error) ? Effect.retry(attempt, { while: isBusy, schedule }) : Effect.fail(error)
-    )
+  const retry = retryBusy(busyTimeout)
   const typed = <A, E>(attempt: Effect.Effect<A, E | SqlError>) =>
-    Effect.mapError(
-      attempt,
-      (error) => error instanceof SqlError ? fromSqlError(error) : error as Exclude<E, SqlError>
+    Effect.mapError(attempt, (error) =>
+      error instanceof SqlError ? fromSqlError(error) : (error as Exclude<E, SqlError>)
     )
   const onConnection = <A, E>(body: (connection: Connection) => Effect.Effect<A, E>) =>
     Effect.uninterruptibleMask((restore) =>
       Effect.flatMap(Scope.make(), (scope) =>
-        Effect.onExit(
-          Effect.flatMap(restore(Scope.extend(sql.reserve, scope)), body),
-          (exit) => Scope.close(scope, exit)
-        ))
+        Effect.onExit(Effect.flatMap(restore(Scope.extend(sql.reserve, scope)), body), (exit) =>
+          Scope.close(scope, exit)
+        )
+      )
     )
   return {
     dialect,
-    retryBusy,
-    read: (body) => retryBusy(typed(onConnection(body))),
+    retryBusy: retry,
+    read: (body) => retry(typed(onConnection(body))),
     write: (body, committed) => {
       const transact = (connection: Connection) => transaction(dialect, connection, body(connection))
-      return retryBusy(typed(onConnection(
-        committed === undefined ? transact : (connection) => Effect.map(transact(connection), tapped(committed))
-      )))
+      return retry(
+        typed(
+          onConnection(
+            committed === undefined ? transact : (connection) => Effect.map(transact(connection), tapped(committed))
+          )
+        )
+      )
     }
   }
 }
 
-const tapped = <A>(observe: (value: A) => void) => (value: A): A => {
-  observe(value)
-  return value
-}
+const tapped =
+  <A>(observe: (value: A) => void) =>
+  (value: A): A => {
+    observe(value)
+    return value
+  }
 
 const transaction = <A, E>(
   dialect: Dialect,

@@ -4,12 +4,12 @@ import { SessionStoreError } from "../SessionStore.js"
 type Reason = SessionStoreError["reason"]
 
 const messages: Record<Reason, string> = {
-  "busy": "expected the write lock within the wait budget, others held it all the time; try again",
-  "full": "no space is left for the database",
+  busy: "expected the write lock within the wait budget, others held it all the time; try again",
+  full: "no space is left for the database",
   "read-only": "expected a database that can be written, the file, its folder or the connection does not allow it",
   "not-a-database": "expected a session log database, the file is none or is damaged",
   "newer-schema": "the database was written by a newer version",
-  "unavailable": "the database could not do what was asked"
+  unavailable: "the database could not do what was asked"
 }
 
 /** By the beginning of the driver's code. The first that fits counts. */

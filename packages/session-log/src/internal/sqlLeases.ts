@@ -32,7 +32,7 @@ export const makeLeases = (
   )
   const release = dialect.text("UPDATE afterturn_sessions SET lease_host = NULL WHERE id = ? AND lease_epoch = ?")
 
-  const acquire = Effect.fnUntraced(function*(connection: Connection, request: AcquireRequest) {
+  const acquire = Effect.fnUntraced(function* (connection: Connection, request: AcquireRequest) {
     const [row] = yield* query(connection, lockLease, [request.sessionId])
     if (row === undefined) return { _tag: "not-found" } as const
     const present = leaseRow(row)
@@ -47,12 +47,15 @@ export const makeLeases = (
 
   return {
     lease: (id) =>
-      Effect.map(database.read((connection) => query(connection, selectLease, [id])), ([row]) => {
-        const present = row === undefined ? undefined : leaseRow(row)
-        return Option.fromNullable<StoredLease | undefined>(
-          present === undefined ? undefined : storedLease(id, present)
-        )
-      }),
+      Effect.map(
+        database.read((connection) => query(connection, selectLease, [id])),
+        ([row]) => {
+          const present = row === undefined ? undefined : leaseRow(row)
+          return Option.fromNullable<StoredLease | undefined>(
+            present === undefined ? undefined : storedLease(id, present)
+          )
+        }
+      ),
     acquireLease: (request) => database.write((connection) => acquire(connection, request)),
     renewLease: (id, epoch, expiresAt) =>
       Effect.map(
@@ -70,9 +73,7 @@ const storedSnapshot = (row: Row): StoredSnapshot => ({
   state: row.state as string
 })
 
-export const makeSnapshots = (
-  database: Database
-): Pick<Service, "snapshot" | "snapshots" | "saveSnapshot"> => {
+export const makeSnapshots = (database: Database): Pick<Service, "snapshot" | "snapshots" | "saveSnapshot"> => {
   const { dialect } = database
   const select = `SELECT n.key, n.version, n.seq, n.state FROM afterturn_snapshots n
     JOIN afterturn_sessions s ON s.segment = n.owner WHERE s.id = ?`

@@ -93,7 +93,7 @@ export const makeRead = (database: Database): Service["read"] => {
   )
   const selectLast = dialect.text("SELECT last_seq FROM afterturn_sessions WHERE id = ?")
 
-  const load = Effect.fnUntraced(function*(connection: Connection, rows: ReadonlyArray<Found>) {
+  const load = Effect.fnUntraced(function* (connection: Connection, rows: ReadonlyArray<Found>) {
     const loaded = new Map<number, string>()
     for (const [segment, seqs] of bySegment(rows)) {
       for (let start = 0; start < seqs.length; start += loadLength) {
@@ -128,11 +128,12 @@ export const makeRead = (database: Database): Service["read"] => {
     const params = [share, from, to, id, from, to, ...(types ?? []), limit]
     return database.read((connection) =>
       Effect.flatMap(query(connection, text, params), (rows) =>
-        fill(connection, withinBudget(rows.map(found), wanted.maxBytes)))
+        fill(connection, withinBudget(rows.map(found), wanted.maxBytes))
+      )
     )
   }
 
-  const scan = Effect.fnUntraced(function*(id: SessionId, wanted: Page, types: ReadonlyArray<string>) {
+  const scan = Effect.fnUntraced(function* (id: SessionId, wanted: Page, types: ReadonlyArray<string>) {
     const [row] = yield* database.read((connection) => query(connection, selectLast, [id]))
     const last = Math.min(wanted.toSeq, Number(row?.last_seq ?? -1))
     for (let from = Math.max(wanted.fromSeq, 0); from <= last; from += scanLength) {

@@ -1,11 +1,10 @@
 import type { Connection } from "@effect/sql/SqlConnection"
-import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { SessionId } from "../SessionEvent.js"
 import type { SessionStore, SessionStoreError } from "../SessionStore.js"
 import type { Database } from "./sqlDatabase.js"
-import { query, run } from "./sqlDatabase.js"
+import { now, query, run } from "./sqlDatabase.js"
 
 type Service = SessionStore["Type"]
 
@@ -30,7 +29,7 @@ export const makeReclaim = (database: Database): Reclaim => {
   )
   const deleteEvents = dialect.text("DELETE FROM afterturn_events WHERE segment = ? AND seq > ?")
   const deleteLoose = dialect.text("DELETE FROM afterturn_loose_segments WHERE segment = ?")
-  const step = Effect.fnUntraced(function*(connection: Connection, segment: number) {
+  const step = Effect.fnUntraced(function* (connection: Connection, segment: number) {
     if ((yield* query(connection, selectLoose, [segment])).length === 0) return { deleted: 0, more: false }
     const bounds = (yield* query(connection, selectBounds, [segment, segment]))[0]!
     const shared = bounds.shared === null ? -1 : Number(bounds.shared)
@@ -41,9 +40,9 @@ export const makeReclaim = (database: Database): Reclaim => {
     if (!more && bounds.shared === null) yield* run(connection, deleteLoose, [segment])
     return { deleted, more }
   })
-  return Effect.fnUntraced(function*(segment) {
+  return Effect.fnUntraced(function* (segment) {
     let total = 0
-    for (let more = true; more;) {
+    for (let more = true; more; ) {
       const result = yield* database.write((connection) => step(connection, segment))
       total += result.deleted
       more = result.more
@@ -63,7 +62,7 @@ export const makeRemove = (database: Database, reclaim: Reclaim): Service["remov
     "DELETE FROM afterturn_lineage WHERE owner = ?",
     "DELETE FROM afterturn_sessions WHERE segment = ?"
   ].map(dialect.text)
-  const detach = Effect.fnUntraced(function*(connection: Connection, id: SessionId) {
+  const detach = Effect.fnUntraced(function* (connection: Connection, id: SessionId) {
     const [owner] = yield* query(connection, selectOwner, [id])
     if (owner === undefined) return undefined
     const segment = Number(owner.segment)
@@ -72,7 +71,7 @@ export const makeRemove = (database: Database, reclaim: Reclaim): Service["remov
     for (const statement of deletes) yield* run(connection, statement, [segment])
     return segments.map((row) => Number(row.segment))
   })
-  return Effect.fnUntraced(function*(id) {
+  return Effect.fnUntraced(function* (id) {
     const segments = yield* database.write((connection) => detach(connection, id))
     if (segments === undefined) return false
     // The session is gone already. Events that could not be deleted now take up space until the next `gc`, nothing else.
@@ -84,10 +83,12 @@ export const makeRemove = (database: Database, reclaim: Reclaim): Service["remov
 export const makeGc = (database: Database, reclaim: Reclaim, stagingMaxAge: Duration.DurationInput): Service["gc"] => {
   const { dialect } = database
   const expire = dialect.text("UPDATE afterturn_loose_segments SET staged_at = NULL WHERE staged_at < ?")
-  const selectLoose = dialect.text("SELECT segment FROM afterturn_loose_segments WHERE staged_at IS NULL ORDER BY segment")
-  return Effect.gen(function*() {
-    const now = Math.floor(yield* Clock.currentTimeMillis)
-    yield* database.write((connection) => run(connection, expire, [now - Duration.toMillis(stagingMaxAge)]))
+  const selectLoose = dialect.text(
+    "SELECT segment FROM afterturn_loose_segments WHERE staged_at IS NULL ORDER BY segment"
+  )
+  return Effect.gen(function* () {
+    const time = yield* now
+    yield* database.write((connection) => run(connection, expire, [time - Duration.toMillis(stagingMaxAge)]))
     const loose = yield* database.read((connection) => query(connection, selectLoose, []))
     const deleted = yield* Effect.forEach(loose, (row) => reclaim(Number(row.segment)))
     return { events: deleted.reduce((sum, count) => sum + count, 0) }

@@ -39,22 +39,25 @@ const currentVersion = (database: Database): Effect.Effect<number, SessionStoreE
     Effect.flatMap(query(connection, findTable[database.dialect.name], []), (found) =>
       found.length === 0
         ? Effect.succeed(0)
-        : Effect.map(query(connection, newestMigration, []), (rows) => Number(rows[0]?.version ?? 0)))
+        : Effect.map(query(connection, newestMigration, []), (rows) => Number(rows[0]?.version ?? 0))
+    )
   )
 
 const asStoreError = (error: unknown): SessionStoreError =>
-  error instanceof SqlError ? fromSqlError(error) : fromCause(error instanceof Object && "cause" in error ? unwrap(error) : error)
+  error instanceof SqlError
+    ? fromSqlError(error)
+    : fromCause(error instanceof Object && "cause" in error ? unwrap(error) : error)
 
 /** A failed migration wraps the statement's error, which wraps the driver's. */
 const unwrap = (error: { readonly cause?: unknown }): unknown =>
-  error.cause instanceof SqlError ? error.cause.cause : error.cause ?? error
+  error.cause instanceof SqlError ? error.cause.cause : (error.cause ?? error)
 
 /**
  * Brings the database to this release's schema. Of several processes that start at once one migrates; the others find it done,
  * or lose the race for the table of migrations and look again.
  */
 export const prepare = (sql: SqlClient.SqlClient, database: Database): Effect.Effect<void, SessionStoreError> => {
-  const step = Effect.gen(function*() {
+  const step = Effect.gen(function* () {
     const version = yield* currentVersion(database)
     if (version > schemaVersion) return yield* newerSchema(version)
     if (version === schemaVersion) return
@@ -66,7 +69,10 @@ export const prepare = (sql: SqlClient.SqlClient, database: Database): Effect.Ef
       Effect.catchAllDefect((defect) => Effect.fail(asStoreError(defect)))
     )
     if ((yield* currentVersion(database)) < schemaVersion) {
-      return yield* new SessionStoreError({ reason: "busy", message: "expected to migrate the database, another was at it" })
+      return yield* new SessionStoreError({
+        reason: "busy",
+        message: "expected to migrate the database, another was at it"
+      })
     }
   })
   return database.retryBusy(Effect.retry(step, { times: 5, while: lostRace }))

@@ -19,7 +19,7 @@ export const open = Number.MAX_SAFE_INTEGER
 /** An id is taken: rolls the transaction back. */
 const idTaken = "id-taken" as const
 
-const nullable = (text: string | null): string | null => text === null ? null : toStored(text)
+const nullable = (text: string | null): string | null => (text === null ? null : toStored(text))
 
 const headerColumns = "id, version, created_at, cwd, title, parent, seed_length, delegation_depth, last_seq"
 
@@ -46,7 +46,7 @@ export const makeInsertSession = (dialect: Dialect) => {
   const insertLineage = dialect.text(
     "INSERT INTO afterturn_lineage (owner, position, segment, from_seq, to_seq) VALUES (?,?,?,?,?)"
   )
-  return Effect.fnUntraced(function*(
+  return Effect.fnUntraced(function* (
     connection: Connection,
     header: Header,
     own: { readonly segment: number; readonly position: number; readonly fromSeq: number; readonly lastSeq: number }
@@ -70,15 +70,20 @@ export const makeInsertSession = (dialect: Dialect) => {
 
 export const makeCreate = (database: Database): Service["create"] => {
   const insertSession = makeInsertSession(database.dialect)
-  const create = Effect.fnUntraced(function*(connection: Connection, header: Header) {
+  const create = Effect.fnUntraced(function* (connection: Connection, header: Header) {
     const segment = yield* nextNumber(connection, database.dialect)
     yield* insertSession(connection, header, { segment, position: 0, fromSeq: 0, lastSeq: -1 })
     return true
   })
   return (header) =>
-    database.write((connection) => create(connection, header)).pipe(
-      Effect.catchIf((error) => error === idTaken, () => Effect.succeed(false))
-    )
+    database
+      .write((connection) => create(connection, header))
+      .pipe(
+        Effect.catchIf(
+          (error) => error === idTaken,
+          () => Effect.succeed(false)
+        )
+      )
 }
 
 export const makeFork = (database: Database): Service["fork"] => {
@@ -97,16 +102,15 @@ export const makeFork = (database: Database): Service["fork"] => {
     `INSERT INTO afterturn_session_types (owner, type, ignorable, first_seq)
      SELECT ${dialect.integer}, type, ignorable, first_seq FROM afterturn_session_types WHERE owner = ? AND first_seq <= ?`
   )
-  const fork = Effect.fnUntraced(function*(connection: Connection, header: Header & { readonly parent: SessionId }) {
+  const fork = Effect.fnUntraced(function* (connection: Connection, header: Header & { readonly parent: SessionId }) {
     const lastSeq = header.seedLength - 1
     if ((yield* query(connection, selectTaken, [header.id])).length > 0) return idTaken
     const [parent] = yield* query(connection, selectParent, [header.parent])
     if (parent === undefined || Number(parent.last_seq) < lastSeq) return "parent-not-found" as const
     const segment = yield* nextNumber(connection, dialect)
     const shared = Number(parent.segment)
-    const position = yield* Effect.map(
-      query(connection, countShared, [shared, lastSeq]),
-      (rows) => Number(rows[0]!.ranges)
+    const position = yield* Effect.map(query(connection, countShared, [shared, lastSeq]), (rows) =>
+      Number(rows[0]!.ranges)
     )
     yield* insertSession(connection, header, { segment, position, fromSeq: header.seedLength, lastSeq })
     yield* run(connection, copyLineage, [segment, lastSeq, shared, lastSeq])
@@ -115,9 +119,14 @@ export const makeFork = (database: Database): Service["fork"] => {
   })
   const countShared = dialect.text("SELECT count(*) AS ranges FROM afterturn_lineage WHERE owner = ? AND from_seq <= ?")
   return (header) =>
-    database.write((connection) => fork(connection, header)).pipe(
-      Effect.catchIf((error) => error === idTaken, () => Effect.succeed(idTaken))
-    )
+    database
+      .write((connection) => fork(connection, header))
+      .pipe(
+        Effect.catchIf(
+          (error) => error === idTaken,
+          () => Effect.succeed(idTaken)
+        )
+      )
 }
 
 export const makeHeader = (database: Database): Service["header"] => {

@@ -1,11 +1,10 @@
 import type { Connection } from "@effect/sql/SqlConnection"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { NewStoredEvent, SessionStore, Staging, StoredHeader } from "../SessionStore.js"
 import { SessionStoreError } from "../SessionStore.js"
 import type { NewType, Writes } from "./sqlCommit.js"
 import type { Database } from "./sqlDatabase.js"
-import { run } from "./sqlDatabase.js"
+import { now, run } from "./sqlDatabase.js"
 import type { Reclaim } from "./sqlReclaim.js"
 import { makeInsertSession, nextNumber } from "./sqlSessions.js"
 
@@ -31,29 +30,34 @@ export const makeStage = (database: Database, writes: Writes, reclaim: Reclaim):
   const adopt = dialect.text("DELETE FROM afterturn_loose_segments WHERE segment = ? AND staged_at IS NOT NULL")
   const insertSession = makeInsertSession(dialect)
 
-  const openSegment = Effect.gen(function*() {
-    const now = Math.floor(yield* Clock.currentTimeMillis)
+  const openSegment = Effect.gen(function* () {
+    const time = yield* now
     return yield* database.write((connection) =>
-      Effect.tap(nextNumber(connection, dialect), (segment) => run(connection, insertLoose, [segment, now]))
+      Effect.tap(nextNumber(connection, dialect), (segment) => run(connection, insertLoose, [segment, time]))
     )
   })
 
   /** Closing leaves events for the next `gc` when the database does not take the deletion now, and loses nothing else. */
   const close = (segment: number) =>
-    Effect.ignore(Effect.zipRight(database.write((connection) => run(connection, abandon, [segment])), reclaim(segment)))
+    Effect.ignore(
+      Effect.zipRight(
+        database.write((connection) => run(connection, abandon, [segment])),
+        reclaim(segment)
+      )
+    )
 
-  const writeEvents = Effect.fnUntraced(function*(
+  const writeEvents = Effect.fnUntraced(function* (
     connection: Connection,
     state: State,
-    now: number,
+    time: number,
     events: ReadonlyArray<NewStoredEvent>
   ) {
-    if ((yield* run(connection, touch, [now, state.segment])) === 0) return yield* over
+    if ((yield* run(connection, touch, [time, state.segment])) === 0) return yield* over
     const rows = events.map((event, index) => ({ segment: state.segment, seq: state.count + index, event }))
     yield* writes.events(connection, rows)
   })
 
-  const publishSession = Effect.fnUntraced(function*(connection: Connection, state: State, header: Header) {
+  const publishSession = Effect.fnUntraced(function* (connection: Connection, state: State, header: Header) {
     if ((yield* run(connection, adopt, [state.segment])) === 0) return yield* over
     const { count, segment } = state
     yield* insertSession(connection, header, { segment, position: 0, fromSeq: 0, lastSeq: count - 1 })
@@ -63,23 +67,31 @@ export const makeStage = (database: Database, writes: Writes, reclaim: Reclaim):
 
   const whenOpen = <A, E>(state: State, use: Effect.Effect<A, E>): Effect.Effect<A, E | SessionStoreError> =>
     state.mutex.withPermits(1)(
-      Effect.suspend((): Effect.Effect<A, E | SessionStoreError> => state.open ? use : Effect.fail(over))
+      Effect.suspend((): Effect.Effect<A, E | SessionStoreError> => (state.open ? use : Effect.fail(over)))
     )
 
   const write = (state: State, events: ReadonlyArray<NewStoredEvent>) =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) =>
+    Effect.flatMap(now, (time) =>
       database.write(
-        (connection) => writeEvents(connection, state, now, events),
+        (connection) => writeEvents(connection, state, time, events),
         () => addStaged(state, events)
-      ))
+      )
+    )
 
   const publish = (state: State, header: Header) =>
-    database.write(
-      (connection) => publishSession(connection, state, header),
-      () => {
-        state.open = false
-      }
-    ).pipe(Effect.catchIf((error) => error === "id-taken", () => Effect.succeed(false)))
+    database
+      .write(
+        (connection) => publishSession(connection, state, header),
+        () => {
+          state.open = false
+        }
+      )
+      .pipe(
+        Effect.catchIf(
+          (error) => error === "id-taken",
+          () => Effect.succeed(false)
+        )
+      )
 
   const staging = (state: State): Staging => ({
     write: (events) => whenOpen(state, events.length === 0 ? Effect.void : write(state, events)),
@@ -87,13 +99,16 @@ export const makeStage = (database: Database, writes: Writes, reclaim: Reclaim):
   })
 
   return Effect.acquireRelease(
-    Effect.map(openSegment, (segment): State => ({
-      segment,
-      mutex: Effect.unsafeMakeSemaphore(1),
-      types: new Map(),
-      count: 0,
-      open: true
-    })),
+    Effect.map(
+      openSegment,
+      (segment): State => ({
+        segment,
+        mutex: Effect.unsafeMakeSemaphore(1),
+        types: new Map(),
+        count: 0,
+        open: true
+      })
+    ),
     (state) =>
       Effect.suspend(() => {
         const unpublished = state.open

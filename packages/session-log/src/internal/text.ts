@@ -7,7 +7,7 @@ const marker = "\u0001"
 
 const unsafe = /^\u0001|[\0\uD800-\uDFFF]/u
 
-export const toStored = (text: string): string => unsafe.test(text) ? marker + JSON.stringify(text) : text
+export const toStored = (text: string): string => (unsafe.test(text) ? marker + JSON.stringify(text) : text)
 
 export const fromStored = (text: string): string =>
-  text.startsWith(marker) ? JSON.parse(text.slice(marker.length)) as string : text
+  text.startsWith(marker) ? (JSON.parse(text.slice(marker.length)) as string) : text

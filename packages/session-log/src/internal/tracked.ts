@@ -1,3 +1,4 @@
+import * as Effect from "effect/Effect"
 import type { SessionId } from "../SessionEvent.js"
 
 /** A reader that follows a session. */
@@ -27,6 +28,8 @@ export interface Tracked {
   /** The last seq; only to be trusted while the lease is held, see `knownLastSeq`. */
   lastSeq: number | undefined
   readonly watchers: Set<Watcher>
+  /** One decision at a time: decisions that raced each other would be made again and again. */
+  readonly deciding: Effect.Semaphore
 }
 
 /**
@@ -55,7 +58,13 @@ export const make = (capacity: number): Tracker => {
     of: (id) => {
       const present = sessions.get(id)
       if (present !== undefined) return present
-      const fresh: Tracked = { checked: false, driver: undefined, lastSeq: undefined, watchers: new Set() }
+      const fresh: Tracked = {
+        checked: false,
+        driver: undefined,
+        lastSeq: undefined,
+        watchers: new Set(),
+        deciding: Effect.unsafeMakeSemaphore(1)
+      }
       sessions.set(id, fresh)
       if (sessions.size > capacity) trim()
       return fresh
@@ -65,7 +74,7 @@ export const make = (capacity: number): Tracker => {
       if (tracked === undefined) return
       tracked.checked = false
       tracked.lastSeq = undefined
-      tracked.watchers.forEach((watcher) => signal(watcher, -1))
+      for (const watcher of tracked.watchers) signal(watcher, -1)
     }
   }
 }

@@ -1,0 +1,192 @@
+/**
+ * The commands: what each is called, takes and does. What a command needs is loaded when it runs, so that help costs none of it.
+ *
+ * @since 0.1.0
+ */
+import * as Args from "@effect/cli/Args"
+import * as Command from "@effect/cli/Command"
+import * as HelpDoc from "@effect/cli/HelpDoc"
+import * as Effect from "effect/Effect"
+import type { CliCommand } from "./internal/cliCommand.js"
+import { group, leaf } from "./internal/cliCommand.js"
+import { anyText, argument, duration, flag, nonEmpty, option, positive, seq, sessionId } from "./internal/parameters.js"
+
+export type { CliCommand, Handler, Services } from "./internal/cliCommand.js"
+
+const text = (...paragraphs: ReadonlyArray<string>) =>
+  HelpDoc.blocks(paragraphs.map((paragraph) => HelpDoc.p(paragraph)))
+
+const db = option(
+  "db",
+  "FILE",
+  "The database. Default: $AFTERTURN_DB, else afterturn/afterturn.db in the XDG data folder.",
+  nonEmpty
+)
+
+const json = flag("json", "Results as JSON on stdout, errors as JSON on stderr.")
+
+const model = option("model", "ROUTE", "The model: scripted:FILE. Default: $AFTERTURN_MODEL.", nonEmpty)
+
+const id = argument("ID", "The session.", sessionId)
+
+const run = Command.make(
+  "run",
+  {
+    session: option(
+      "session",
+      "ID",
+      "The session to continue; created when there is none. Default: a new one.",
+      sessionId
+    ),
+    model,
+    maxWait: option(
+      "max-wait",
+      "DURATION",
+      "How long to stay at most, such as 30s, 5m or 2h. Default: no limit.",
+      duration
+    ),
+    db,
+    json,
+    prompt: argument("PROMPT", "What to say to the agent; - reads it from stdin.", anyText)
+  },
+  (options) =>
+    Effect.flatMap(
+      Effect.promise(() => import("./commands/run.js")),
+      ({ run }) => run(options)
+    )
+).pipe(
+  Command.withDescription(
+    text(
+      "Runs one turn and what it wakes, then exits.",
+      "The assistant's text goes to stdout, tool calls and the session's id to stderr. With --json, stdout has the session's " +
+        "events instead, one a line, as they are stored. Ctrl-C cancels the turn.",
+      "Exits 1 when a turn ended in an error, when --max-wait was over, or when another process drives the session.",
+      '$ afterturn run --model scripted:demo.json "tidy up the changelog"',
+      "$ git diff | afterturn run --session review -"
+    )
+  )
+)
+
+const sessions = () => Effect.promise(() => import("./commands/sessions.js"))
+
+const list = Command.make(
+  "list",
+  {
+    limit: option("limit", "N", "Only the newest N.", positive),
+    cwd: option("cwd", "DIR", "Only sessions begun in this folder.", nonEmpty),
+    parent: option("parent", "ID", "Only sessions forked from this one.", sessionId),
+    db,
+    json
+  },
+  (options) => Effect.flatMap(sessions(), ({ list }) => list(options))
+).pipe(Command.withDescription(text("Lists sessions, newest first.", "With --json, an array of headers.")))
+
+const show = Command.make("show", { db, json, id }, (options) =>
+  Effect.flatMap(sessions(), ({ show }) => show(options))
+).pipe(Command.withDescription(text("Shows a session: its header and events.", "With --json, { header, events }.")))
+
+const fork = Command.make(
+  "fork",
+  {
+    at: option("at", "SEQ", "The last event to take over. Default: the last one outside an open turn.", seq),
+    newId: option("id", "ID", "The id of the fork. Default: a new one.", sessionId),
+    title: option("title", "TEXT", "The title of the fork. Default: its parent's.", nonEmpty),
+    db,
+    json,
+    id
+  },
+  (options) => Effect.flatMap(sessions(), ({ fork }) => fork(options))
+).pipe(
+  Command.withDescription(
+    text("Makes a new session that begins with the events of another.", "Prints its id; with --json, its header.")
+  )
+)
+
+const exportCommand = Command.make("export", { db, json, id }, (options) =>
+  Effect.flatMap(sessions(), ({ exportSession }) => exportSession(options))
+).pipe(
+  Command.withDescription(
+    text(
+      "Writes a session to stdout as JSON Lines: its header, then one event a line.",
+      "$ afterturn sessions export ID > ID.jsonl"
+    )
+  )
+)
+
+const importCommand = Command.make(
+  "import",
+  {
+    newId: option("id", "ID", "The id to store it under. Default: its own.", sessionId),
+    db,
+    json,
+    file: argument("FILE", "An exported session; - reads stdin.", nonEmpty)
+  },
+  (options) => Effect.flatMap(sessions(), ({ importSession }) => importSession(options))
+).pipe(
+  Command.withDescription(
+    text(
+      "Stores an exported session.",
+      "Everything is checked first: the first bad line is named and nothing is stored. Prints the session's id; with --json, its header."
+    )
+  )
+)
+
+const verify = Command.make("verify", { db, json, id: Args.optional(id) }, (options) =>
+  Effect.flatMap(sessions(), ({ verify }) => verify(options))
+).pipe(
+  Command.withDescription(
+    text(
+      "Checks a session, or all of them.",
+      "Events without gaps, each readable; projections equal to their snapshots; leases. Exits 1 naming the first fault."
+    )
+  )
+)
+
+const gc = Command.make("gc", { db, json }, (options) => Effect.flatMap(sessions(), ({ gc }) => gc(options))).pipe(
+  Command.withDescription(text("Removes events that no session refers to any more."))
+)
+
+const remove = Command.make("remove", { db, json, id }, (options) =>
+  Effect.flatMap(sessions(), ({ remove }) => remove(options))
+).pipe(Command.withDescription(text("Removes a session that no process drives. Its forks keep their events.")))
+
+const todoShow = Command.make(
+  "show",
+  { history: flag("history", "Every list that the session showed, oldest first."), db, json, id },
+  (options) =>
+    Effect.flatMap(
+      Effect.promise(() => import("./commands/todo.js")),
+      ({ show }) => show(options)
+    )
+).pipe(Command.withDescription(text("Shows the todo list of a session.")))
+
+/**
+ * Every command, under the name of the program.
+ *
+ * @since 0.1.0
+ * @category commands
+ */
+export const root: CliCommand = group(
+  "afterturn",
+  text(
+    "An agent that keeps working around its turns. Everything it does is in one durable log.",
+    "Options may stand anywhere; -- ends them. Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 failed, " +
+      "2 wrong command line, 128 and its number for a signal.",
+    "Environment: AFTERTURN_DB and AFTERTURN_MODEL stand in for --db and --model, NO_COLOR turns colours off.",
+    "See afterturn COMMAND --help."
+  ),
+  leaf(run),
+  group(
+    "sessions",
+    text("Looks at, copies, moves, checks and removes sessions."),
+    leaf(list),
+    leaf(show),
+    leaf(fork),
+    leaf(exportCommand),
+    leaf(importCommand),
+    leaf(verify),
+    leaf(gc),
+    leaf(remove)
+  ),
+  group("todo", text("Looks at todo lists."), leaf(todoShow))
+)("")

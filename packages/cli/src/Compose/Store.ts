@@ -1,0 +1,49 @@
+/**
+ * The session log that commands work on.
+ *
+ * @since 0.1.0
+ */
+import * as AgentEvents from "@afterturn/agent/AgentEvents"
+import * as EventTypes from "@afterturn/session-log/EventTypes"
+import * as NodeHost from "@afterturn/session-log/Host/Node"
+import type { Projections } from "@afterturn/session-log/Projection"
+import type { SessionLeases } from "@afterturn/session-log/SessionLeases"
+import * as SessionLog from "@afterturn/session-log/SessionLog"
+import type { SessionStore, SessionStoreError } from "@afterturn/session-log/SessionStore"
+import * as SqliteStore from "@afterturn/session-log/SessionStore/Sqlite"
+import * as TodoLog from "@afterturn/todo/TodoLog"
+import * as Layer from "effect/Layer"
+
+/**
+ * What reads and changes sessions.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Store = SessionLog.SessionLog | Projections | SessionLeases | EventTypes.EventTypes | SessionStore
+
+/** Every type of event that a command may meet, whether or not an agent runs. */
+const layerEventTypes = EventTypes.layerRegister(...AgentEvents.all, TodoLog.TodoWrite)
+
+/**
+ * The sessions in a database file, which is made when there is none.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const storeLayer = (db: string): Layer.Layer<Store, SessionStoreError> =>
+  Layer.provideMerge(
+    layerEventTypes,
+    SessionLog.layer().pipe(
+      Layer.provide(NodeHost.layer),
+      Layer.provideMerge(Layer.merge(EventTypes.layer, SqliteStore.layer({ filename: db })))
+    )
+  )
+
+/**
+ * No sessions: what a command that only looks finds where there is no database, so that looking makes none.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const emptyStoreLayer: Layer.Layer<Store> = Layer.provideMerge(layerEventTypes, SessionLog.layerMemory)

@@ -1,0 +1,245 @@
+/**
+ * Checks what is stored of a session against what it must be.
+ *
+ * @since 0.1.0
+ */
+import { isDeepStrictEqual } from "node:util"
+import * as AgentLog from "@afterturn/agent/AgentLog"
+import { EventTypes } from "@afterturn/session-log/EventTypes"
+import * as Instant from "@afterturn/session-log/Instant"
+import type { Projection } from "@afterturn/session-log/Projection"
+import type { SessionEvent, SessionId } from "@afterturn/session-log/SessionEvent"
+import { headerVersion } from "@afterturn/session-log/SessionEvent"
+import type { ReadError } from "@afterturn/session-log/SessionLog"
+import { SessionLog } from "@afterturn/session-log/SessionLog"
+import { SessionLogCorrupt, SessionNotFound, SessionVersionUnsupported } from "@afterturn/session-log/SessionLogError"
+import type { SessionStoreError, StoredHeader, StoredLease, StoredSnapshot } from "@afterturn/session-log/SessionStore"
+import { SessionStore } from "@afterturn/session-log/SessionStore"
+import * as TodoLog from "@afterturn/todo/TodoLog"
+import * as Chunk from "effect/Chunk"
+import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+
+/**
+ * What was found of a sound session.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Verified {
+  readonly id: SessionId
+  readonly events: number
+  /** Snapshots that equal the fold of their events. */
+  readonly snapshots: number
+  /** Snapshots of projections or versions that this release does not read. */
+  readonly unread: number
+  /** Who drives the session; `expired` when that process did not give it up. */
+  readonly lease: {
+    readonly host: string
+    readonly pid: number
+    readonly expiresAt: Instant.Instant
+    readonly expired: boolean
+  } | null
+}
+
+/**
+ * Checks a session: its header, its events (none missing, each readable and of its type), its snapshots against the fold of its
+ * events, its lease. Fails with the first fault, which it names.
+ *
+ * @since 0.1.0
+ * @category checks
+ */
+export const session = (id: SessionId): Effect.Effect<Verified, ReadError, SessionLog | SessionStore | EventTypes> =>
+  Effect.gen(function* () {
+    const store = yield* SessionStore
+    // Before the header: a process that drives the session may store more of them meanwhile, at later events.
+    const snapshots = yield* store.snapshots(id)
+    const header = yield* requireHeader(store, id)
+    const checks = yield* Effect.forEach(snapshots, (snapshot) => checkOf(header, snapshot))
+    const known = checks.filter((check) => check !== undefined)
+    yield* checkEvents(header, (event) => {
+      for (const check of known) check.add(event)
+    })
+    for (const check of known) yield* check.finish
+    const lease = yield* Effect.flatMap(store.lease(id), (row) => checkLease(header, row))
+    return { id, events: header.lastSeq + 1, snapshots: known.length, unread: snapshots.length - known.length, lease }
+  })
+
+/**
+ * Checks every session that this release reads, newest first; the others are passed to `skip`.
+ *
+ * @since 0.1.0
+ * @category checks
+ */
+export const all = (
+  skip: (error: SessionVersionUnsupported) => Effect.Effect<void>
+): Stream.Stream<Verified, ReadError, SessionLog | SessionStore | EventTypes> =>
+  Stream.flatMap(storedHeaders, (header) =>
+    header.version > headerVersion ? Stream.drain(skip(unsupported(header))) : session(header.id)
+  )
+
+const storedHeaders: Stream.Stream<StoredHeader, SessionStoreError, SessionStore> = Stream.unwrap(
+  Effect.map(SessionStore, (store) =>
+    Stream.paginateChunkEffect<
+      { readonly createdAt: number; readonly id: SessionId } | undefined,
+      StoredHeader,
+      SessionStoreError,
+      never
+    >(undefined, (after) =>
+      Effect.map(store.list({ after, limit: pageSize, cwd: undefined, parent: undefined }), (rows) => [
+        Chunk.fromIterable(rows),
+        rows.length < pageSize ? Option.none() : Option.fromNullable(rows.at(-1))
+      ])
+    )
+  )
+)
+
+const pageSize = 500
+
+const corrupt = (header: Pick<StoredHeader, "id">, seq: number, reason: string): SessionLogCorrupt =>
+  new SessionLogCorrupt({ sessionId: header.id, seq, reason })
+
+const unsupported = ({ id, version }: StoredHeader): SessionVersionUnsupported =>
+  new SessionVersionUnsupported({ sessionId: id, version, supported: headerVersion })
+
+const requireHeader = (
+  store: Context.Tag.Service<SessionStore>,
+  id: SessionId
+): Effect.Effect<StoredHeader, SessionNotFound | SessionVersionUnsupported | SessionLogCorrupt | SessionStoreError> =>
+  Effect.gen(function* () {
+    const found = yield* store.header(id)
+    if (Option.isNone(found)) return yield* new SessionNotFound({ sessionId: id })
+    const header = found.value
+    if (header.version > headerVersion) return yield* unsupported(header)
+    const problem = headerProblem(header)
+    return problem === undefined ? header : yield* corrupt(header, -1, problem)
+  })
+
+const isMoment = (millis: number): boolean => Number.isInteger(millis) && Math.abs(millis) <= 8.64e15
+
+const headerProblem = ({
+  createdAt,
+  delegationDepth,
+  lastSeq,
+  seedLength,
+  version
+}: StoredHeader): string | undefined => {
+  if (version !== headerVersion) return `expected header version ${headerVersion}, got ${version}`
+  if (!isMoment(createdAt)) return `expected a creation time in milliseconds, got ${createdAt}`
+  if (!Number.isInteger(lastSeq) || lastSeq < -1) return `expected a last seq from -1, got ${lastSeq}`
+  if (!Number.isInteger(seedLength) || seedLength < 0 || seedLength > lastSeq + 1) {
+    return `expected a seed of 0 to ${lastSeq + 1} events, got ${seedLength}`
+  }
+  return Number.isInteger(delegationDepth) && delegationDepth >= 0
+    ? undefined
+    : `expected a delegation depth from 0, got ${delegationDepth}`
+}
+
+/** Reading finds gaps and rows that are no events; what is left is whether each is of its type. */
+const checkEvents = (header: StoredHeader, add: (event: SessionEvent) => void) =>
+  Effect.gen(function* () {
+    const log = yield* SessionLog
+    const types = yield* EventTypes
+    const next = yield* Stream.runFoldEffect(log.read(header.id, { toSeq: header.lastSeq }), 0, (seq, event) => {
+      const problem = eventProblem(types, event, seq)
+      if (problem !== undefined) return Effect.fail(corrupt(header, seq, problem))
+      return Effect.sync(() => {
+        add(event)
+        return seq + 1
+      })
+    })
+    if (next <= header.lastSeq) return yield* corrupt(header, next, `expected the event at ${next}, got none`)
+  })
+
+const eventProblem = (types: Context.Tag.Service<EventTypes>, event: SessionEvent, seq: number): string | undefined => {
+  if (event.seq !== seq) return `expected the event at ${seq}, got one at ${event.seq}`
+  const type = types.get(event.type)
+  if (type === undefined) return event.ignorable === true ? undefined : `unknown event type "${event.type}"`
+  const problem = type.problem(event.data)
+  if (problem !== undefined) return `event "${event.type}": ${problem}`
+  return event.sourceEventSeqs?.some((source) => source >= seq) === true
+    ? "expected sourceEventSeqs to name earlier events"
+    : undefined
+}
+
+/** A fold of the events through a snapshot's, to be compared with it. */
+interface SnapshotCheck {
+  readonly add: (event: SessionEvent) => void
+  readonly finish: Effect.Effect<void, SessionLogCorrupt>
+}
+
+/** How the snapshots of a projection are checked. */
+const snapshotsOf = <State, Encoded>(projection: Projection<State, Encoded>) => ({
+  key: projection.key,
+  version: projection.version,
+  check: (
+    header: StoredHeader,
+    snapshot: StoredSnapshot,
+    fault: (reason: string) => SessionLogCorrupt
+  ): SnapshotCheck => {
+    const fromSeq = projection.history === "own" ? header.seedLength : 0
+    const schema = Schema.parseJson(projection.schema)
+    let state = projection.initial
+    return {
+      add: (event) => {
+        const concerns = projection.types === undefined || projection.types.includes(event.type)
+        if (concerns && event.seq >= fromSeq && event.seq <= snapshot.seq) state = projection.apply(state, event)
+      },
+      finish: Effect.suspend(() => {
+        const stored = Schema.decodeEither(schema)(snapshot.state)
+        if (Either.isLeft(stored)) return Effect.fail(fault("it cannot be read"))
+        // As JSON, in which a key that is `undefined` is one that is not there.
+        const same = isDeepStrictEqual(asJson(schema, stored.right), asJson(schema, state))
+        return same ? Effect.void : Effect.fail(fault("it differs from the fold of its events"))
+      })
+    }
+  }
+})
+
+const asJson = <State>(schema: Schema.Schema<State, string>, state: State): unknown =>
+  JSON.parse(Schema.encodeSync(schema)(state))
+
+/** The projections that the command composes. */
+const projections = [
+  snapshotsOf(AgentLog.state),
+  snapshotsOf(AgentLog.counters),
+  snapshotsOf(TodoLog.projection("every-turn")),
+  snapshotsOf(TodoLog.projection("user-turn"))
+]
+
+const checkOf = (
+  header: StoredHeader,
+  snapshot: StoredSnapshot
+): Effect.Effect<SnapshotCheck | undefined, SessionLogCorrupt> => {
+  const { key, seq, version } = snapshot
+  const fault = (reason: string) => corrupt(header, seq, `snapshot of projection "${key}": ${reason}`)
+  if (!Number.isInteger(seq) || seq < -1 || seq > header.lastSeq) {
+    return Effect.fail(fault(`expected a seq through ${header.lastSeq}`))
+  }
+  const known = projections.find((projection) => projection.key === key && projection.version === version)
+  return Effect.succeed(known?.check(header, snapshot, fault))
+}
+
+/** No lease reaches further: holders renew theirs every few seconds. */
+const maxLeaseMillis = 3_600_000
+
+const checkLease = (
+  header: StoredHeader,
+  row: Option.Option<StoredLease>
+): Effect.Effect<Verified["lease"], SessionLogCorrupt> =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    if (Option.isNone(row)) return Effect.succeed(null)
+    const { epoch, expiresAt, host, pid } = row.value
+    const fault = (reason: string) => Effect.fail(corrupt(header, header.lastSeq, `lease: ${reason}`))
+    if (!Number.isInteger(epoch) || epoch < 1) return fault(`expected an epoch from 1, got ${epoch}`)
+    if (!isMoment(expiresAt)) return fault(`expected an expiry in milliseconds, got ${expiresAt}`)
+    if (expiresAt > now + maxLeaseMillis) {
+      return fault(`expected one that is renewed every few seconds, got one until ${Instant.format(expiresAt)}`)
+    }
+    return Effect.succeed({ host, pid, expiresAt: Instant.format(expiresAt), expired: expiresAt <= now })
+  })

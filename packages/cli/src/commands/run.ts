@@ -1,0 +1,176 @@
+/**
+ * `afterturn run`: one turn and what it wakes.
+ *
+ * @since 0.1.0
+ */
+import type { Agent } from "@afterturn/agent/Agent"
+import * as AgentLog from "@afterturn/agent/AgentLog"
+import { user } from "@afterturn/agent/AgentMessage"
+import { Agents } from "@afterturn/agent/Agents"
+import { Projections } from "@afterturn/session-log/Projection"
+import type { SessionId } from "@afterturn/session-log/SessionEvent"
+import { SessionLog } from "@afterturn/session-log/SessionLog"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import { failure, fromError, usage } from "../CliError.js"
+import type { Handler } from "../Commands.js"
+import { agentLayer } from "../Compose.js"
+import * as Database from "../Database.js"
+import { text } from "../internal/input.js"
+import * as RunPrinter from "../internal/runPrinter.js"
+import { Output } from "../Output.js"
+import * as Route from "../Route.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface RunOptions {
+  readonly session: Option.Option<SessionId>
+  readonly model: Option.Option<string>
+  readonly maxWait: Option.Option<Duration.Duration>
+  readonly db: Option.Option<string>
+  /** `-` stands for what stdin holds. */
+  readonly prompt: string
+}
+
+/**
+ * Puts a prompt to the agent of a session and stays until it is quiet.
+ *
+ * @since 0.1.0
+ * @category commands
+ */
+export const run = (options: RunOptions): Handler =>
+  Effect.gen(function* () {
+    const route = yield* Route.resolve(options.model)
+    const db = yield* Database.resolve(options.db)
+    const prompt = options.prompt === "-" ? yield* Stream.mkString(text("-")) : options.prompt
+    if (prompt.trim() === "") return yield* usage("PROMPT: expected some text, got none; see afterturn run --help")
+    const live = Effect.scoped(converse({ ...options, prompt }))
+    yield* Effect.provide(live, agentLayer({ db, route }))
+  }).pipe(Effect.mapError(fromError))
+
+const converse = (options: RunOptions) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const { agent, fromSeq } = yield* open(options)
+    if (Option.isNone(options.session)) {
+      yield* output.note(output.json ? JSON.stringify({ session: agent.id }) : `session ${agent.id}`)
+    }
+    const printer = RunPrinter.make(output)
+    const finish = yield* follow(agent, fromSeq, printer)
+    const message = yield* agent.followup(user(options.prompt))
+    const quiet = yield* untilQuiet(agent, options.maxWait).pipe(
+      Effect.onInterrupt(() =>
+        // What could not be cancelled or shown is in the log, where the next run finds it.
+        Effect.ignore(Effect.zipRight(agent.cancel("the command was interrupted"), finish))
+      )
+    )
+    yield* finish
+    yield* conclude({
+      agent,
+      messageId: message.id,
+      failed: printer.failed(),
+      maxWait: quiet ? Option.none() : options.maxWait
+    })
+  })
+
+/** The agent of the session, and the seq of the first event that is new. */
+const open = ({ prompt, session }: RunOptions) =>
+  Effect.gen(function* () {
+    const agents = yield* Agents
+    const log = yield* SessionLog
+    const title = titleOf(prompt)
+    const create = (id: Option.Option<SessionId>) =>
+      Effect.map(
+        agents.create({ title, cwd: process.cwd(), ...(Option.isSome(id) ? { id: id.value } : {}) }),
+        (agent) => ({ agent, fromSeq: 0 })
+      )
+    if (Option.isNone(session)) return yield* create(session)
+    const resume = Effect.flatMap(log.header(session.value), ({ lastSeq }) =>
+      Effect.map(agents.resume(session.value), (agent) => ({ agent, fromSeq: lastSeq + 1 }))
+    )
+    return yield* resume.pipe(
+      Effect.catchTag("SessionNotFound", () => create(session)),
+      // Another process created it in between.
+      Effect.catchTag("SessionExists", () => resume)
+    )
+  })
+
+const maxTitle = 80
+
+/** The first line of the prompt that says something. */
+const titleOf = (prompt: string): string => {
+  const line = prompt.trim().split(/\r?\n/, 1)[0] ?? ""
+  const characters = Array.from(line)
+  return characters.length > maxTitle ? `${characters.slice(0, maxTitle - 1).join("")}…` : line
+}
+
+/** Shows what the agent does while the scope is open; the effect that it answers shows what is stored and not shown yet. */
+const follow = (agent: Agent, fromSeq: number, printer: RunPrinter.RunPrinter) =>
+  Effect.gen(function* () {
+    const log = yield* SessionLog
+    const { json } = yield* Output
+    const events = Stream.map(log.changes(agent.id, { fromSeq }), (event) => ({ _tag: "Event", event }) as const)
+    // The log has all that counts; the agent's own output has the text before it is a message.
+    const items = json
+      ? events
+      : Stream.merge(
+          events,
+          Stream.filter(agent.output, (item) => item._tag !== "Event")
+        )
+    const following = yield* Effect.forkScoped(Stream.runForEach(items, printer.print))
+    return Fiber.interrupt(following).pipe(
+      Effect.zipRight(
+        Effect.suspend(() =>
+          Stream.runForEach(log.read(agent.id, { fromSeq: Math.max(printer.lastSeq() + 1, fromSeq) }), (event) =>
+            printer.print({ _tag: "Event", event })
+          )
+        )
+      )
+    )
+  })
+
+/** Waits until nothing runs; `false`: the time was over first, and the turn was ended. */
+const untilQuiet = (agent: Agent, maxWait: Option.Option<Duration.Duration>) =>
+  Option.match(maxWait, {
+    onNone: () => Effect.as(agent.whenIdle, true),
+    onSome: (duration) =>
+      Effect.timeoutTo(agent.whenIdle, { duration, onSuccess: () => true, onTimeout: () => false }).pipe(
+        Effect.tap((quiet) =>
+          quiet ? Effect.void : agent.cancel(`--max-wait ${Duration.format(duration)} was over`, { keepInbox: true })
+        )
+      )
+  })
+
+/** Fails, naming what went wrong and what is left, unless everything was done. */
+const conclude = (result: {
+  readonly agent: Agent
+  readonly messageId: string
+  readonly failed: ReadonlyArray<RunPrinter.FailedTurn>
+  readonly maxWait: Option.Option<Duration.Duration>
+}) =>
+  Effect.gen(function* () {
+    const projections = yield* Projections
+    const { value } = yield* projections.get(result.agent.id, AgentLog.state)
+    const waiting = [...value.nextTurn, ...value.nextStep]
+    const reasons = result.failed.map(RunPrinter.failureText)
+    const left = waiting.length === 0 ? [] : [`${waiting.length} waiting in the inbox for the next run`]
+    const say = (first: ReadonlyArray<string>) => [...first, ...left].join("; ")
+    if (Option.isSome(result.maxWait)) {
+      return yield* failure("max_wait", say([`stopped after ${Duration.format(result.maxWait.value)}`, ...reasons]))
+    }
+    const [first] = result.failed
+    if (first !== undefined) {
+      return yield* failure(
+        first.reason.kind === "error" ? first.reason.error.code : `turn_${first.reason.kind}`,
+        say(reasons)
+      )
+    }
+    if (waiting.some(({ id }) => id === result.messageId)) {
+      return yield* failure("agent_closed", say(["the agent stopped before it read the prompt"]))
+    }
+  })
