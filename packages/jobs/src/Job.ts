@@ -3,8 +3,9 @@
  *
  * @since 0.1.0
  */
-import * as Instant from "@afterturn/session-log/Instant"
-import { Count, type SessionId } from "@afterturn/session-log/SessionEvent"
+import type * as Instant from "@afterturn/session-log/Instant"
+import type { SessionId } from "@afterturn/session-log/SessionEvent"
+import { Count } from "@afterturn/session-log/SessionEvent"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
@@ -86,8 +87,7 @@ export type JobStatus = typeof JobStatus.Type
  * @since 0.1.0
  * @category predicates
  */
-export const isTerminal = (status: JobStatus): status is TerminalStatus =>
-  status !== "running" && status !== "stopping"
+export const isTerminal = (status: JobStatus): status is TerminalStatus => status !== "running" && status !== "stopping"
 
 /**
  * The operating-system process behind a job, enough to find it again after the host died and to tell it from a later process that
@@ -111,7 +111,7 @@ export type JobProcess = typeof JobProcess.Type
 
 /**
  * A job as seen now. Instants are UTC text; `detail` is the producer's word on the end, `reason` that of whoever asked for it;
- * `outputBytes` counts the UTF-8 bytes written so far, `unreadBytes` those that the owner's cursor has not passed.
+ * `foreground`: a call waits for the end, so nobody else needs to be told of it; `outputBytes` counts the UTF-8 bytes written so far, `unreadBytes` those that the owner's cursor has not passed.
  *
  * @since 0.1.0
  * @category models
@@ -126,6 +126,7 @@ export interface JobSnapshot {
   readonly reason: string | undefined
   readonly startedAt: Instant.Instant
   readonly finishedAt: Instant.Instant | undefined
+  readonly foreground: boolean
   readonly outputBytes: number
   readonly unreadBytes: number
 }
@@ -207,7 +208,11 @@ export const labelLine = (label: string): string => {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is shown escaped
     /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
     (character) =>
-      character === "\n" ? "\\n" : character === "\t" ? "\\t" : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
+      character === "\n"
+        ? "\\n"
+        : character === "\t"
+          ? "\\t"
+          : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
   )
   const characters = [...line]
   return characters.length > 200 ? `${characters.slice(0, 199).join("")}…` : line

@@ -20,10 +20,12 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as HashMap from "effect/HashMap"
 import * as Layer from "effect/Layer"
 import * as Mailbox from "effect/Mailbox"
 import * as Metric from "effect/Metric"
 import * as MetricBoundaries from "effect/MetricBoundaries"
+import * as Option from "effect/Option"
 import * as EffectSchedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -208,7 +210,7 @@ const untold = (
   busy: boolean
 ): Effect.Effect<ReadonlyArray<JobLog.FinishedJob>> =>
   Effect.filter(
-    Object.values(ledger.untold).filter(({ id }) => !named.has(id)),
+    JobLog.untoldJobs(ledger).filter(({ id }) => !named.has(id)),
     ({ id }) =>
       busy
         ? Effect.map(delivery.jobs.isForeground(JobId.make(id), delivery.agent.id), (collected) => !collected)
@@ -217,7 +219,7 @@ const untold = (
 
 const noticed = (ledger: JobLog.Ledger, id: string): NoticedJob => ({
   id,
-  facts: ledger.untold[id] ?? ledger.recent.find((job) => job.id === id)
+  facts: Option.getOrUndefined(HashMap.get(ledger.untold, id)) ?? ledger.recent.find((job) => job.id === id)
 })
 
 /** Wakes spent since the user last spoke, less those given back since the last one. */

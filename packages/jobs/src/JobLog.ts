@@ -7,29 +7,37 @@ import * as AgentEvents from "@afterturn/agent/AgentEvents"
 import { dataOf } from "@afterturn/agent/AgentLog"
 import * as Instant from "@afterturn/session-log/Instant"
 import * as Projection from "@afterturn/session-log/Projection"
-import { Count, type SessionEvent } from "@afterturn/session-log/SessionEvent"
+import type { SessionEvent } from "@afterturn/session-log/SessionEvent"
+import { Count } from "@afterturn/session-log/SessionEvent"
+import * as HashMap from "effect/HashMap"
 import * as Predicate from "effect/Predicate"
 import * as Record from "effect/Record"
 import * as Schema from "effect/Schema"
-import { isTerminal, type JobId, JobProcess, JobStatus, TerminalStatus } from "./Job.js"
+import { isTerminal, JobId, JobProcess, JobStatus, TerminalStatus } from "./Job.js"
 import * as JobEvents from "./JobEvents.js"
 
-/** How many finished jobs the ledger's snapshot keeps; older ones are read from the log. */
-const recentCapacity = 100
+/**
+ * How many finished jobs the ledger holds; older ones are in the log.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const recentCapacity = 100
 
 /**
- * A job that has started and not settled, as the log knows it.
+ * A job that has started and not settled, as the log knows it. `stopping`: it was asked to end.
  *
  * @since 0.1.0
  * @category schemas
  */
 export const OpenJob = Schema.Struct({
-  id: Schema.String,
+  id: JobId,
   kind: Schema.String,
   label: Schema.String,
   startedAt: Instant.Instant,
   outputLimitBytes: Schema.NullOr(Count),
   process: Schema.NullOr(JobProcess),
+  stopping: Schema.Boolean,
   reason: Schema.NullOr(Schema.String)
 })
 
@@ -40,13 +48,14 @@ export const OpenJob = Schema.Struct({
 export type OpenJob = typeof OpenJob.Type
 
 /**
- * A job that has settled. `told`: its owner has seen its end.
+ * A job that has settled, by the event `seq`.
  *
  * @since 0.1.0
  * @category schemas
  */
 export const FinishedJob = Schema.Struct({
-  id: Schema.String,
+  seq: Count,
+  id: JobId,
   kind: Schema.String,
   label: Schema.String,
   startedAt: Instant.Instant,
@@ -66,9 +75,9 @@ export type FinishedJob = typeof FinishedJob.Type
  * The ledger of a session's own jobs.
  *
  * - `open`: started, not settled, in start order
- * - `untold`: settled, and neither a claimed notice nor a tool's answer has said so, in the order of their ends
+ * - `untold`: settled, and neither a claimed notice nor a tool's answer has said so; `untoldJobs` puts them in order
  * - `recent`: the newest settled ones, oldest first; `finished` counts all
- * - `cursors`: how many bytes of output the model has read
+ * - `cursors`: how many bytes of output the model has read, of jobs in `open` and `recent`
  * - `wakes`: turns that notices opened since the user last spoke, the last at `lastWakeAt`; `muted` once the log says so
  *
  * @since 0.1.0
@@ -76,7 +85,7 @@ export type FinishedJob = typeof FinishedJob.Type
  */
 export const Ledger = Schema.Struct({
   open: Schema.Record({ key: Schema.String, value: OpenJob }),
-  untold: Schema.Record({ key: Schema.String, value: FinishedJob }),
+  untold: Schema.HashMap({ key: Schema.String, value: FinishedJob }),
   recent: Schema.Array(FinishedJob),
   finished: Count,
   cursors: Schema.Record({ key: Schema.String, value: Count }),
@@ -101,7 +110,7 @@ export const ledger: Projection.Projection<Ledger, typeof Ledger.Encoded> = Proj
   schema: Ledger,
   initial: {
     open: {},
-    untold: {},
+    untold: HashMap.empty(),
     recent: [],
     finished: 0,
     cursors: {},
@@ -127,7 +136,7 @@ const transition = (current: Ledger, event: SessionEvent): Ledger => {
       const open = current.open[id]
       return open === undefined
         ? current
-        : { ...current, open: { ...current.open, [id]: { ...open, reason: reason ?? open.reason } } }
+        : { ...current, open: { ...current.open, [id]: { ...open, stopping: true, reason: reason ?? open.reason } } }
     }
     case JobEvents.JobSettle.type:
       return settled(current, event)
@@ -155,6 +164,7 @@ const started = (current: Ledger, event: SessionEvent): Ledger => {
     startedAt: event.time,
     outputLimitBytes: outputLimitBytes ?? null,
     process: process ?? null,
+    stopping: false,
     reason: null
   }
   return { ...current, open: { ...current.open, [id]: open } }
@@ -165,6 +175,7 @@ const settled = (current: Ledger, event: SessionEvent): Ledger => {
   const open = current.open[id]
   if (open === undefined) return current
   const finished: FinishedJob = {
+    seq: event.seq,
     id,
     kind: open.kind,
     label: open.label,
@@ -174,12 +185,15 @@ const settled = (current: Ledger, event: SessionEvent): Ledger => {
     detail: detail ?? null,
     reason: reason ?? null
   }
+  const [oldest] = current.recent
+  const isFull = oldest !== undefined && current.recent.length >= recentCapacity
   return {
     ...current,
     open: Record.remove(current.open, id),
-    untold: { ...current.untold, [id]: finished },
-    recent: [...current.recent, finished].slice(-recentCapacity),
-    finished: current.finished + 1
+    untold: HashMap.set(current.untold, id, finished),
+    recent: [...(isFull ? current.recent.slice(1) : current.recent), finished],
+    finished: current.finished + 1,
+    cursors: isFull ? Record.remove(current.cursors, oldest.id) : current.cursors
   }
 }
 
@@ -197,10 +211,12 @@ const claimed = (current: Ledger, event: SessionEvent): Ledger => {
  */
 const answered = (current: Ledger, event: SessionEvent): Ledger => {
   const { name, value } = dataOf(AgentEvents.ToolResult, event)
-  if (!tellingTools.has(name) || !Predicate.hasProperty(value, "job_id") || typeof value.job_id !== "string") return current
+  if (!tellingTools.has(name) || !Predicate.hasProperty(value, "job_id") || typeof value.job_id !== "string")
+    return current
   const id = value.job_id
   const read = Predicate.hasProperty(value, "cursor") && typeof value.cursor === "number" ? value.cursor : undefined
-  const moved = read === undefined ? current : { ...current, cursors: { ...current.cursors, [id]: read } }
+  const isHeld = Record.has(current.open, id) || current.recent.some((job) => job.id === id)
+  const moved = read === undefined || !isHeld ? current : { ...current, cursors: { ...current.cursors, [id]: read } }
   return Predicate.hasProperty(value, "status") && isStatus(value.status) && isTerminal(value.status)
     ? told(moved, [id])
     : moved
@@ -211,12 +227,19 @@ const isStatus = Schema.is(JobStatus)
 /** The tools whose answers show the status of one job. A list only names jobs: it tells of no end. */
 const tellingTools: ReadonlySet<string> = new Set(["job_output", "job_kill", "bash", "terminal_send", "subagent"])
 
-const told = (current: Ledger, ids: ReadonlyArray<string>): Ledger => {
-  const news = ids.filter((id) => id in current.untold)
-  return news.length === 0
-    ? current
-    : { ...current, untold: news.reduce((untold, id) => Record.remove(untold, id), current.untold) }
-}
+const told = (current: Ledger, ids: ReadonlyArray<string>): Ledger =>
+  ids.some((id) => HashMap.has(current.untold, id))
+    ? { ...current, untold: HashMap.removeMany(current.untold, ids) }
+    : current
+
+/**
+ * The jobs of whose ends nobody has been told, in the order of their ends.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const untoldJobs = (current: Ledger): ReadonlyArray<FinishedJob> =>
+  [...HashMap.values(current.untold)].sort((one, other) => one.seq - other.seq)
 
 /**
  * Numbers by kind of job.
@@ -242,14 +265,40 @@ export const counters: Projection.Projection<Counters> = Projection.make({
   apply: (current, event) => {
     if (event.type !== JobEvents.JobStart.type) return current
     const { id, kind } = dataOf(JobEvents.JobStart, event)
-    return { ...current, [kind]: Math.max(current[kind] ?? 0, jobNumber(id)) }
+    return { ...current, [kind]: Math.max(lastNumber(current, kind), jobNumber(id)) }
   }
 })
+
+/**
+ * The last number given out for a kind, 0 for none.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const lastNumber = (counters: Counters, kind: string): number =>
+  // A kind may be named like something that every object has.
+  Object.hasOwn(counters, kind) ? (counters[kind] ?? 0) : 0
 
 /**
  * The N of `<kind>-N`.
  *
  * @since 0.1.0
- * @category conversions
+ * @category accessors
  */
 export const jobNumber = (id: JobId): number => Number(id.slice(id.lastIndexOf("-") + 1))
+
+/**
+ * The kind of `<kind>-N` and of `host-<kind>-N`.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const jobKind = (id: JobId): string => id.slice(isUnowned(id) ? "host-".length : 0, id.lastIndexOf("-"))
+
+/**
+ * Whether an id is one of a job that nobody owns.
+ *
+ * @since 0.1.0
+ * @category predicates
+ */
+export const isUnowned = (id: JobId): boolean => id.indexOf("-") !== id.lastIndexOf("-")

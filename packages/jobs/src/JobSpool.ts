@@ -6,11 +6,11 @@
  */
 import type { SessionId } from "@afterturn/session-log/SessionEvent"
 import * as Context from "effect/Context"
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import { makeMemorySpools } from "./internal/memorySpools.js"
 import type { JobId } from "./Job.js"
-import { MemorySpool } from "./internal/memorySpool.js"
 
 /**
  * Output could not be kept or read.
@@ -35,8 +35,18 @@ export interface SpoolKey {
 }
 
 /**
- * A piece of output: the bytes from `offset`, which is later than what was asked for where the oldest were dropped. `size` counts all
- * bytes ever written.
+ * How much was ever written, and from which offset on it is the text that came with the job's end.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface SpoolSize {
+  readonly size: number
+  readonly finalFrom: number | undefined
+}
+
+/**
+ * A piece of output: the bytes from `offset`, which is later than what was asked for where the oldest were dropped.
  *
  * @since 0.1.0
  * @category models
@@ -44,27 +54,33 @@ export interface SpoolKey {
 export interface SpoolPage {
   readonly offset: number
   readonly bytes: Uint8Array
-  readonly size: number
 }
 
 /**
+ * Bytes that are appended are whole UTF-8 characters, and the oldest that are kept begin with a whole one.
+ *
  * @since 0.1.0
  * @category tags
  */
 export class JobSpool extends Context.Tag("@afterturn/jobs/JobSpool")<
   JobSpool,
   {
-    /** Adds whole UTF-8 characters to a job's output; beyond the spool's size the oldest bytes are dropped. */
-    readonly append: (key: SpoolKey, bytes: Uint8Array) => Effect.Effect<void, JobSpoolError>
-    /** At most `limit` bytes from an offset; `undefined`: nothing is kept of this job. */
-    readonly read: (
+    /**
+     * Adds to a job's output and answers its new size. Appends to one job keep the order of their calls. Beyond what is kept of a job
+     * the oldest bytes are dropped. `final`: these bytes are the text that came with the job's end.
+     */
+    readonly append: (
       key: SpoolKey,
-      from: number,
-      limit: number
-    ) => Effect.Effect<SpoolPage | undefined, JobSpoolError>
-    /** How many bytes were written in all; 0 when nothing is kept. */
-    readonly size: (key: SpoolKey) => Effect.Effect<number, JobSpoolError>
-    /** Where a person finds the whole output, when it is somewhere a person can look. */
+      bytes: Uint8Array,
+      options?: { readonly final?: boolean }
+    ) => Effect.Effect<number, JobSpoolError>
+    /** No more comes: what is held open for writing is let go. */
+    readonly end: (key: SpoolKey) => Effect.Effect<void>
+    /** The bytes from an offset, as many as there are up to `limit`; `undefined`: nothing is kept of this job. */
+    readonly read: (key: SpoolKey, from: number, limit: number) => Effect.Effect<SpoolPage | undefined, JobSpoolError>
+    /** `undefined`: nothing is kept of this job. */
+    readonly size: (key: SpoolKey) => Effect.Effect<SpoolSize | undefined, JobSpoolError>
+    /** Where a person finds the output, when that is a place where a person can look. */
     readonly location: (key: SpoolKey) => string | undefined
     /** Removes what is kept of a session's jobs. */
     readonly remove: (owner: SessionId | undefined) => Effect.Effect<void, JobSpoolError>
@@ -72,29 +88,24 @@ export class JobSpool extends Context.Tag("@afterturn/jobs/JobSpool")<
 >() {}
 
 /**
- * Keeps output in memory: it ends with the process.
+ * Keeps output in memory, to the end of the process: at most `maxSpoolBytes` (16 MiB) of one job and, of jobs that have ended,
+ * `maxTotalBytes` (64 MiB); those that ended first go first.
  *
  * @since 0.1.0
  * @category layers
  */
-export const layerMemory = (options?: { readonly maxSpoolBytes?: number }): Layer.Layer<JobSpool> =>
-  Layer.sync(JobSpool, () => {
-    const spools = new Map<string, MemorySpool>()
-    const maxBytes = options?.maxSpoolBytes ?? 16 * 1024 * 1024
-    const name = (key: SpoolKey) => `${key.owner ?? ""}/${key.id}`
-    return {
-      append: (key, bytes) =>
-        Effect.sync(() => {
-          const spool = spools.get(name(key)) ?? new MemorySpool(maxBytes)
-          spools.set(name(key), spool)
-          spool.append(bytes)
-        }),
-      read: (key, from, limit) => Effect.sync(() => spools.get(name(key))?.read(from, limit)),
-      size: (key) => Effect.sync(() => spools.get(name(key))?.size ?? 0),
-      location: () => undefined,
-      remove: (owner) =>
-        Effect.sync(() => {
-          for (const key of spools.keys()) if (key.startsWith(`${owner ?? ""}/`)) spools.delete(key)
-        })
-    }
-  })
+export const layerMemory = (options?: {
+  readonly maxSpoolBytes?: number
+  readonly maxTotalBytes?: number
+}): Layer.Layer<JobSpool> =>
+  Layer.sync(JobSpool, () =>
+    makeMemorySpools(options?.maxSpoolBytes ?? defaultMaxSpoolBytes, options?.maxTotalBytes ?? 64 * 1024 * 1024)
+  )
+
+/**
+ * How many bytes of a job's output are kept when nothing else is said: 16 MiB.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const defaultMaxSpoolBytes = 16 * 1024 * 1024

@@ -1,48 +1,105 @@
+import { edgeAfter } from "./utf8.js"
+
+interface Block {
+  bytes: Uint8Array
+  length: number
+}
+
 /**
- * The newest bytes of a growing output, in the chunks in which they came.
+ * The newest bytes of a growing output.
  */
 export class MemorySpool {
   size = 0
+  finalFrom: number | undefined
+  /** The offset of the oldest byte that is kept. */
   private first = 0
-  private chunks: Array<Uint8Array> = []
-
+  private blocks: Array<Block> = []
   private readonly maxBytes: number
+  /** Small writes share a block; a block is the least that is dropped. */
+  private readonly blockBytes: number
 
   constructor(maxBytes: number) {
     this.maxBytes = maxBytes
+    this.blockBytes = Math.max(1, Math.min(64 * 1024, maxBytes >> 3))
   }
 
-  append(bytes: Uint8Array): void {
-    if (bytes.length === 0) return
-    this.chunks.push(bytes.slice())
-    this.size += bytes.length
+  get kept(): number {
+    return this.size - this.first
+  }
+
+  append(bytes: Uint8Array, final: boolean): number {
+    if (final) this.finalFrom = this.size
+    // What would be dropped at once is not copied.
+    const skipped = bytes.length > this.maxBytes ? edgeAfter(bytes, bytes.length - this.maxBytes) : 0
+    if (skipped > 0) {
+      this.blocks = []
+      this.size += skipped
+      this.first = this.size
+    }
+    this.add(bytes.subarray(skipped))
     this.drop()
+    return this.size
   }
 
-  read(from: number, limit: number): { readonly offset: number; readonly bytes: Uint8Array; readonly size: number } {
-    const offset = Math.min(Math.max(from, this.first), this.size)
-    const bytes = new Uint8Array(Math.min(limit, this.size - offset))
+  read(from: number, limit: number): { readonly offset: number; readonly bytes: Uint8Array } {
+    const offset = Math.max(from, this.first)
+    const bytes = new Uint8Array(Math.max(0, Math.min(limit, this.size - offset)))
     let position = this.first
-    for (const chunk of this.chunks) {
+    for (const block of this.blocks) {
       const start = Math.max(offset - position, 0)
       const at = position + start - offset
-      if (start < chunk.length && at < bytes.length) bytes.set(chunk.subarray(start, start + bytes.length - at), at)
-      position += chunk.length
+      if (at >= bytes.length) break
+      if (start < block.length) {
+        bytes.set(block.bytes.subarray(start, Math.min(block.length, start + bytes.length - at)), at)
+      }
+      position += block.length
     }
-    return { offset, bytes, size: this.size }
+    return { offset, bytes }
   }
 
-  /** Whole chunks go first; one chunk that is too large by itself is cut at a character's edge. */
-  private drop(): void {
-    while (this.chunks.length > 1 && this.size - this.first - (this.chunks[0]?.length ?? 0) >= this.maxBytes) {
-      this.first += this.chunks.shift()?.length ?? 0
+  private add(bytes: Uint8Array): void {
+    let rest = bytes
+    while (rest.length > 0) {
+      const block = this.roomyBlock(rest.length)
+      const part = rest.subarray(0, block.bytes.length - block.length)
+      block.bytes.set(part, block.length)
+      block.length += part.length
+      this.size += part.length
+      rest = rest.subarray(part.length)
     }
-    const [oldest] = this.chunks
-    const excess = this.size - this.first - this.maxBytes
-    if (oldest === undefined || excess <= 0) return
-    let cut = excess
-    while (cut < oldest.length && ((oldest[cut] ?? 0) & 0xc0) === 0x80) cut++
-    this.chunks[0] = oldest.subarray(cut)
-    this.first += cut
+  }
+
+  /** A last block that has room: a small output stays small, a growing one is not copied more than a few times. */
+  private roomyBlock(wanted: number): Block {
+    const last = this.blocks.at(-1)
+    if (last !== undefined && last.length < last.bytes.length) return last
+    if (last !== undefined && last.bytes.length < this.blockBytes) {
+      const grown = new Uint8Array(Math.min(this.blockBytes, Math.max(last.length + wanted, last.length * 2)))
+      grown.set(last.bytes)
+      last.bytes = grown
+      return last
+    }
+    const block = { bytes: new Uint8Array(Math.min(this.blockBytes, wanted)), length: 0 }
+    this.blocks.push(block)
+    return block
+  }
+
+  private drop(): void {
+    let whole = 0
+    while (this.kept > this.maxBytes && whole < this.blocks.length - 1) {
+      this.first += this.blocks[whole]!.length
+      whole++
+    }
+    if (whole > 0) this.blocks = this.blocks.slice(whole)
+    this.first += this.dropSplit()
+  }
+
+  /** A character may lie on the edge of two blocks: what is kept begins with a whole one. */
+  private dropSplit(): number {
+    const oldest = this.blocks[0]
+    if (oldest === undefined || this.first === 0) return 0
+    const cut = edgeAfter(oldest.bytes.subarray(0, oldest.length), 0)
+    if (cut > 0) this.blocks[0] = { bytes: oldest.bytes.slice(cut, oldest.length), length: oldest.length - cut }
+    return cut
   }
 }

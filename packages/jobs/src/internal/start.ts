@@ -1,18 +1,30 @@
-import * as Instant from "@afterturn/session-log/Instant"
-import type { AppendError } from "@afterturn/session-log/SessionLog"
-import * as Deferred from "effect/Deferred"
+import type { Instant } from "@afterturn/session-log/Instant"
+import { now } from "@afterturn/session-log/Instant"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as FiberId from "effect/FiberId"
 import * as PubSub from "effect/PubSub"
 import * as Scope from "effect/Scope"
-import { type JobContext, type JobFacts, JobId, type JobProcess, type JobSnapshot, type JobSpec, labelLine } from "../Job.js"
-import * as JobEvents from "../JobEvents.js"
-import { InvalidJobSpec, JobLimitReached, JobUncontrolled, type StartError } from "../JobsError.js"
-import { type LiveJob, type Outcome, type Owner, type Runtime, snapshotOf } from "./live.js"
-import { write } from "./output.js"
-import { makeProgress } from "./progress.js"
-import { supervise } from "./settle.js"
+import type { JobContext, JobFacts, JobProcess, JobSnapshot, JobSpec } from "../Job.js"
+import { JobId, labelLine } from "../Job.js"
+import { JobStart } from "../JobEvents.js"
+import type { StartError } from "../JobsError.js"
+import { InvalidJobSpec, JobLimitReached, JobUncontrolled } from "../JobsError.js"
+import type { JobRecord, Owner, Running, Runtime } from "./live.js"
+import { interrupt, makeRunning, signalQuiet, snapshotOf } from "./live.js"
+import * as Metrics from "./metrics.js"
+import { outcomeOf } from "./outcome.js"
+import * as Output from "./output.js"
+import { append, settle } from "./settle.js"
+import { stop } from "./stop.js"
+
+/** What a start has taken and may have to give back. */
+interface Place {
+  readonly owner: Owner
+  readonly id: JobId
+  readonly kind: string
+  readonly label: string
+  readonly order: number
+}
 
 /**
  * Starts a job: checks, a place and an id, what the job holds, its event, its fiber. Until the event is stored all of it can be taken
@@ -23,116 +35,169 @@ export const start = <Held, E, R>(
   spec: JobSpec<Held, E, R>
 ): Effect.Effect<JobSnapshot, E | StartError, Exclude<R, Scope.Scope>> =>
   Effect.uninterruptibleMask((restore) =>
-    Effect.gen(function*() {
-      const { id, owner } = yield* admit(runtime, spec)
+    Effect.gen(function* () {
+      const place = yield* admit(runtime, spec)
       const scope = yield* Scope.make()
-      const { held, startedAt } = yield* restore(Scope.extend(spec.prepare(id), scope)).pipe(
-        Effect.bind("startedAt", ({ process }) => record(runtime, spec, id, process)),
-        Effect.onExit((exit) =>
-          Exit.isSuccess(exit)
-            ? Effect.void
-            : Effect.ensuring(Scope.close(scope, exit), Effect.sync(() => giveBack(owner, spec.kind, id)))
+      const prepare = Effect.suspend(() => spec.prepare(place.id))
+      const prepared = yield* restore(Scope.extend(prepare, scope)).pipe(
+        Effect.flatMap(({ held, process }) =>
+          Effect.map(record(runtime, place, spec, process), (startedAt) => ({ held, startedAt }))
+        ),
+        Effect.onError((cause) =>
+          Effect.ensuring(
+            Scope.close(scope, Exit.failCause(cause)),
+            Effect.sync(() => giveBack(place))
+          )
         )
       )
-      const job = makeJob(runtime, spec, id, startedAt)
-      owner.jobs.set(id, job)
-      const work = Scope.extend(Effect.suspend(() => spec.run(contextOf(runtime, job), held)), scope)
-      job.fiber = yield* Effect.forkIn(supervise(runtime, owner, job, work, scope), owner.scope)
-      yield* PubSub.publish(runtime.changes, job.owner)
-      return snapshotOf(job)
+      const job = makeJob(runtime, spec, place, prepared.startedAt)
+      const running = makeRunning()
+      const work = Effect.suspend(() => spec.run(contextOf(runtime, job, running), prepared.held))
+      return yield* launch(runtime, place.owner, job, running, scope, Scope.extend(work, scope))
     })
   )
 
 /** Preflight, then a place and an id, in one synchronous step: no other start slips in between. */
-const admit = (
-  runtime: Runtime,
-  facts: JobFacts
-): Effect.Effect<{ readonly owner: Owner; readonly id: JobId }, StartError> =>
-  Effect.suspend((): Effect.Effect<{ readonly owner: Owner; readonly id: JobId }, StartError> => {
+const admit = (runtime: Runtime, facts: JobFacts): Effect.Effect<Place, StartError> =>
+  Effect.suspend((): Effect.Effect<Place, StartError> => {
     const problem = problemOf(facts)
     if (problem !== undefined) return new InvalidJobSpec({ code: "invalid_job", reason: problem })
-    const owner = runtime.owners.get(facts.owner)
-    if (owner === undefined || owner.closed || ![...runtime.controllers].some((serves) => serves(facts.owner))) {
-      return new JobUncontrolled({ code: "job_uncontrolled", owner: facts.owner ?? null })
-    }
+    const owner = facts.owner === undefined ? runtime.unowned : runtime.owners.get(facts.owner)
+    if (owner === undefined || !isServed(runtime, owner)) return uncontrolled(facts)
     const limit = runtime.config.maxConcurrentJobsPerOwner
-    if (owner.active >= limit) {
-      const active = [...owner.jobs.values()].filter((job) => job.finishedAt === undefined).map((job) => job.id)
-      return new JobLimitReached({ code: "job_limit_reached", limit, active })
+    if (owner.active.size >= limit) {
+      return new JobLimitReached({ code: "job_limit_reached", limit, active: [...owner.active.keys()] })
     }
-    owner.active++
     const number = (owner.counters.get(facts.kind) ?? 0) + 1
+    const id = JobId.make(`${owner.id === undefined ? "host-" : ""}${facts.kind}-${number}`)
     owner.counters.set(facts.kind, number)
-    return Effect.succeed({ owner, id: JobId.make(`${facts.owner === undefined ? "host-" : ""}${facts.kind}-${number}`) })
+    owner.active.set(id, undefined)
+    return Effect.succeed({ owner, id, kind: facts.kind, label: labelLine(facts.label), order: ++owner.orders })
   })
 
 const problemOf = (facts: JobFacts): string | undefined => {
-  if (!/^[a-z][a-z0-9_]{0,31}$/.test(facts.kind)) {
-    return `expected a kind of lower-case letters, digits and "_", got ${JSON.stringify(facts.kind)}`
+  if (typeof facts.kind !== "string" || !/^[a-z][a-z0-9_]{0,31}$/.test(facts.kind)) {
+    return `expected a kind of 1 to 32 lower-case letters, digits and "_", got ${JSON.stringify(facts.kind)}`
   }
-  if (facts.label.trim() === "") return "expected a label of at least one character"
+  if (typeof facts.label !== "string" || facts.label.trim() === "") {
+    return "expected a label of at least one character"
+  }
   const limit = facts.outputLimitBytes
   return limit === undefined || (Number.isSafeInteger(limit) && limit > 0)
     ? undefined
     : `expected outputLimitBytes to be a positive integer, got ${limit}`
 }
 
+const isServed = (runtime: Runtime, owner: Owner): boolean => {
+  if (owner.closing !== undefined) return false
+  for (const serves of runtime.controllers) if (serves(owner.id)) return true
+  return false
+}
+
+const uncontrolled = (facts: JobFacts): JobUncontrolled =>
+  new JobUncontrolled({ code: "job_uncontrolled", owner: facts.owner ?? null })
+
 /** An id that nobody has seen may be given out again, unless a later one was. */
-const giveBack = (owner: Owner, kind: string, id: JobId): void => {
-  owner.active--
+const giveBack = ({ id, kind, owner }: Place): void => {
+  owner.active.delete(id)
   const number = owner.counters.get(kind) ?? 0
   if (id.endsWith(`-${number}`)) owner.counters.set(kind, number - 1)
+  signalQuiet(owner)
 }
 
 const record = (
   runtime: Runtime,
+  { id, kind, label, owner }: Place,
   facts: JobFacts,
-  id: JobId,
   process: JobProcess | undefined
-): Effect.Effect<Instant.Instant, AppendError> =>
-  facts.owner === undefined
-    ? Instant.now
-    : Effect.flatMap(
-      runtime.log.append(facts.owner, [
-        JobEvents.JobStart.make({
-          id,
-          kind: facts.kind,
-          label: labelLine(facts.label),
-          ...(facts.outputLimitBytes === undefined ? {} : { outputLimitBytes: facts.outputLimitBytes }),
-          ...(process === undefined ? {} : { process })
-        })
-      ]),
-      ([event]) => (event === undefined ? Instant.now : Effect.succeed(event.time))
-    )
+): Effect.Effect<Instant, StartError> => {
+  if (owner.closing !== undefined) return uncontrolled(facts)
+  if (owner.id === undefined) return now
+  const event = JobStart.make({
+    id,
+    kind,
+    label,
+    ...(facts.outputLimitBytes === undefined ? {} : { outputLimitBytes: facts.outputLimitBytes }),
+    ...(process === undefined ? {} : { process })
+  })
+  return Effect.map(append(runtime, owner, owner.id, [event]), ([stored]) => stored!.time)
+}
 
-const makeJob = (runtime: Runtime, facts: JobFacts, id: JobId, startedAt: Instant.Instant): LiveJob => ({
+const makeJob = (
+  runtime: Runtime,
+  facts: JobFacts,
+  { id, kind, label, order, owner }: Place,
+  startedAt: Instant
+): JobRecord => ({
   id,
-  kind: facts.kind,
-  label: labelLine(facts.label),
-  owner: facts.owner,
+  kind,
+  label,
+  owner: owner.id,
   outputLimitBytes: facts.outputLimitBytes ?? runtime.config.outputLimitBytes,
   startedAt,
-  outcome: Deferred.unsafeMake<Outcome>(FiberId.none),
-  settled: Deferred.unsafeMake<JobSnapshot>(FiberId.none),
-  progress: makeProgress(),
-  decoder: undefined,
+  order,
   status: "running",
   detail: undefined,
   reason: undefined,
   finishedAt: undefined,
-  size: 0,
+  size: undefined,
   cursor: 0,
-  finalOutput: false,
-  foreground: facts.foreground ?? false,
-  fiber: undefined
+  finalFrom: undefined,
+  expired: false,
+  collectors: facts.foreground === true ? 1 : 0,
+  reading: undefined,
+  running: undefined
 })
 
-const contextOf = (runtime: Runtime, job: LiveJob): JobContext => ({
+const contextOf = (runtime: Runtime, job: JobRecord, running: Running): JobContext => ({
   id: job.id,
-  write: (chunk) => write(runtime, job, chunk),
+  write: (chunk) => Output.write(runtime, job, running, chunk),
   setDetail: (detail) =>
     Effect.sync(() => {
-      job.detail = labelLine(detail)
+      if (running.decided === undefined) job.detail = labelLine(detail)
     }),
   killReason: Effect.sync(() => job.reason)
 })
+
+/** From here on the job is there for everybody. Whoever closed the owner meanwhile did not see it. */
+const launch = <R>(
+  runtime: Runtime,
+  owner: Owner,
+  job: JobRecord,
+  running: Running,
+  scope: Scope.CloseableScope,
+  work: Effect.Effect<string | void, unknown, R>
+): Effect.Effect<JobSnapshot, never, R> =>
+  Effect.suspend(() => {
+    job.running = running
+    owner.active.set(job.id, job)
+    Metrics.onStart()
+    const supervised = supervise(runtime, owner, job, running, scope, work)
+    return Effect.flatMap(Effect.forkIn(supervised, owner.jobs), (fiber) => {
+      running.fiber = fiber
+      if (running.interrupted) interrupt(running)
+      const stopped = owner.closing === undefined ? Effect.void : stop(runtime, owner, [job], owner.closing)
+      return stopped.pipe(
+        Effect.zipRight(PubSub.publish(runtime.changes, owner.id)),
+        Effect.map(() => snapshotOf(job))
+      )
+    })
+  })
+
+/** The fiber of a job. Only its work is interruptible: what follows is bounded, and is what everybody waits for. */
+const supervise = <R>(
+  runtime: Runtime,
+  owner: Owner,
+  job: JobRecord,
+  running: Running,
+  scope: Scope.CloseableScope,
+  work: Effect.Effect<string | void, unknown, R>
+): Effect.Effect<void, never, R> =>
+  Effect.gen(function* () {
+    const exit = yield* Effect.exit(Effect.interruptible(work))
+    const closed = yield* Effect.exit(Scope.close(scope, exit))
+    const text = Exit.isSuccess(exit) && typeof exit.value === "string" ? exit.value : undefined
+    yield* Output.finish(runtime, job, running, text)
+    if (running.rogue) owner.rogues--
+    yield* settle(runtime, owner, job, running, outcomeOf(exit, closed, job.detail))
+  })

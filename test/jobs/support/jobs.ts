@@ -1,0 +1,114 @@
+import { Agents } from "@afterturn/agent/Agents"
+import * as Job from "@afterturn/jobs/Job"
+import * as JobSpool from "@afterturn/jobs/JobSpool"
+import { Jobs, layerLocal } from "@afterturn/jobs/Jobs"
+import type { JobsOptions } from "@afterturn/jobs/JobsConfig"
+import * as JobsConfig from "@afterturn/jobs/JobsConfig"
+import type { SessionId } from "@afterturn/session-log/SessionEvent"
+import type { SessionLog } from "@afterturn/session-log/SessionLog"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as FiberId from "effect/FiberId"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as Agents_ from "../../support/agents.js"
+import * as FakeModel from "../../support/FakeModel.js"
+
+export const s1 = "s1" as SessionId
+export const s2 = "s2" as SessionId
+
+/** Jobs over agents on a memory log; `log` may wrap the log that jobs write to. */
+export const layer = (
+  options?: Partial<JobsOptions>,
+  more?: {
+    readonly log?: Layer.Layer<SessionLog, never, SessionLog>
+    readonly spool?: Layer.Layer<JobSpool.JobSpool>
+  }
+) =>
+  layerLocal.pipe(
+    Layer.provideMerge(Layer.orDie(JobsConfig.layer(options))),
+    Layer.provideMerge(more?.spool ?? JobSpool.layerMemory()),
+    Layer.provideMerge(Agents_.layer(FakeModel.replies().layer, undefined, more?.log))
+  )
+
+/** A live agent in the test's scope, with a controller that serves everybody. */
+export const alive = (id: SessionId = s1) =>
+  Effect.gen(function* () {
+    const agents = yield* Agents
+    const jobs = yield* Jobs
+    yield* jobs.attachController("test")
+    return yield* agents.create({ id })
+  })
+
+/** An agent whose scope the test closes: `close` is its disposal. */
+export const disposable = (id: SessionId = s1) =>
+  Effect.gen(function* () {
+    const agents = yield* Agents
+    const scope = yield* Scope.make()
+    const isThere = yield* agents.create({ id }).pipe(
+      Scope.extend(scope),
+      Effect.catchTag("SessionExists", () => Scope.extend(agents.resume(id), scope))
+    )
+    return { agent: isThere, close: Scope.close(scope, Exit.void) }
+  })
+
+/** A job that runs until `release`, and says when it began and when its finalizer ran. */
+export const held = (owner: SessionId | undefined = s1, facts?: Partial<Job.JobFacts>) => {
+  const began = Deferred.unsafeMake<void>(FiberId.none)
+  const released = Deferred.unsafeMake<string | void>(FiberId.none)
+  const finalized = Deferred.unsafeMake<void>(FiberId.none)
+  const spec = Job.make({ kind: "work", label: "held", ...(owner === undefined ? {} : { owner }), ...facts }, () =>
+    Effect.addFinalizer(() => Deferred.succeed(finalized, undefined)).pipe(
+      Effect.zipRight(Deferred.succeed(began, undefined)),
+      Effect.zipRight(Deferred.await(released))
+    )
+  )
+  return {
+    spec,
+    began: Deferred.await(began),
+    finalized: Deferred.isDone(finalized),
+    release: (text?: string) => Deferred.succeed(released, text)
+  }
+}
+
+/** A job that ignores its interruption until `release`. */
+export const stubborn = (owner: SessionId | undefined = s1, kind = "rogue") => {
+  const released = Deferred.unsafeMake<void>(FiberId.none)
+  return {
+    spec: Job.make({ kind, label: "stubborn", ...(owner === undefined ? {} : { owner }) }, () =>
+      Effect.uninterruptible(Deferred.await(released))
+    ),
+    release: Deferred.succeed(released, undefined)
+  }
+}
+
+/** A job that writes what it is told to. */
+export const writer = (owner: SessionId | undefined = s1, facts?: Partial<Job.JobFacts>) => {
+  const context = Deferred.unsafeMake<Job.JobContext>(FiberId.none)
+  const released = Deferred.unsafeMake<string | void>(FiberId.none)
+  return {
+    spec: Job.make({ kind: "work", label: "writes", ...(owner === undefined ? {} : { owner }), ...facts }, (job) =>
+      Effect.zipRight(Deferred.succeed(context, job), Deferred.await(released))
+    ),
+    write: (chunk: string | Uint8Array) => Effect.flatMap(Deferred.await(context), (job) => job.write(chunk)),
+    context: Deferred.await(context),
+    release: (text?: string) => Deferred.succeed(released, text)
+  }
+}
+
+/** The ends that are announced from here on. */
+export const completions = Effect.gen(function* () {
+  const jobs = yield* Jobs
+  const ends: Array<Job.JobSnapshot> = []
+  yield* Effect.forkScoped(Stream.runForEach(jobs.completions, (end) => Effect.sync(() => ends.push(end))))
+  yield* Effect.yieldNow()
+  return ends
+})
+
+export const jobEvents = (id: SessionId = s1) =>
+  Effect.map(Agents_.events(id), (all) => all.filter(({ type }) => type.startsWith("job/")))
+
+export const jobEventTypes = (id: SessionId = s1) =>
+  Effect.map(jobEvents(id), (all) => all.map(({ data, type }) => `${type} ${(data as { readonly id: string }).id}`))
