@@ -166,6 +166,15 @@ export interface JobFacts {
 }
 
 /**
+ * What a job gives back: its final output, if it has one.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+// biome-ignore lint/suspicious/noConfusingVoidType: most work gives nothing back
+export type JobResult = string | void
+
+/**
  * Work to run in the background.
  *
  * `prepare` acquires what the job holds, and may fail: then there is no job. What it names as `process` is recorded with the job's
@@ -179,7 +188,7 @@ export interface JobSpec<Held, E, R> extends JobFacts {
   readonly prepare: (
     id: JobId
   ) => Effect.Effect<{ readonly held: Held; readonly process?: JobProcess }, E, R | Scope.Scope>
-  readonly run: (context: JobContext, held: Held) => Effect.Effect<string | void, unknown, R | Scope.Scope>
+  readonly run: (context: JobContext, held: Held) => Effect.Effect<JobResult, unknown, R | Scope.Scope>
 }
 
 /**
@@ -190,7 +199,7 @@ export interface JobSpec<Held, E, R> extends JobFacts {
  */
 export const make = <R>(
   facts: JobFacts,
-  run: (context: JobContext) => Effect.Effect<string | void, unknown, R | Scope.Scope>
+  run: (context: JobContext) => Effect.Effect<JobResult, unknown, R | Scope.Scope>
 ): JobSpec<void, never, R> => ({
   ...facts,
   prepare: () => Effect.succeed({ held: undefined }),
@@ -198,22 +207,27 @@ export const make = <R>(
 })
 
 /**
- * One line for people and models: control characters shown escaped, at most 200 characters.
+ * One line for people and models: control characters, marks that reorder text and halves of surrogate pairs shown escaped, at most 200
+ * characters.
  *
  * @since 0.1.0
  * @category conversions
  */
 export const labelLine = (label: string): string => {
-  const line = label.replace(
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is shown escaped
-    /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
-    (character) =>
-      character === "\n"
-        ? "\\n"
-        : character === "\t"
-          ? "\\t"
-          : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
-  )
+  // Beyond what can be shown: a label of megabytes is not walked.
+  const line = label.slice(0, 2 * maxCharacters + 2).replace(unprintable, escaped)
+  if (line.length <= maxCharacters) return line
   const characters = [...line]
-  return characters.length > 200 ? `${characters.slice(0, 199).join("")}…` : line
+  return characters.length > maxCharacters ? `${characters.slice(0, maxCharacters - 1).join("")}…` : line
 }
+
+const maxCharacters = 200
+
+const unprintable = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|\p{Surrogate}/gu
+
+const escaped = (character: string): string =>
+  character === "\n"
+    ? "\\n"
+    : character === "\t"
+      ? "\\t"
+      : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`

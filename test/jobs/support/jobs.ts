@@ -57,7 +57,7 @@ export const disposable = (id: SessionId = s1) =>
 /** A job that runs until `release`, and says when it began and when its finalizer ran. */
 export const held = (owner: SessionId | undefined = s1, facts?: Partial<Job.JobFacts>) => {
   const began = Deferred.unsafeMake<void>(FiberId.none)
-  const released = Deferred.unsafeMake<string | void>(FiberId.none)
+  const released = Deferred.unsafeMake<Job.JobResult>(FiberId.none)
   const finalized = Deferred.unsafeMake<void>(FiberId.none)
   const spec = Job.make({ kind: "work", label: "held", ...(owner === undefined ? {} : { owner }), ...facts }, () =>
     Effect.addFinalizer(() => Deferred.succeed(finalized, undefined)).pipe(
@@ -87,7 +87,7 @@ export const stubborn = (owner: SessionId | undefined = s1, kind = "rogue") => {
 /** A job that writes what it is told to. */
 export const writer = (owner: SessionId | undefined = s1, facts?: Partial<Job.JobFacts>) => {
   const context = Deferred.unsafeMake<Job.JobContext>(FiberId.none)
-  const released = Deferred.unsafeMake<string | void>(FiberId.none)
+  const released = Deferred.unsafeMake<Job.JobResult>(FiberId.none)
   return {
     spec: Job.make({ kind: "work", label: "writes", ...(owner === undefined ? {} : { owner }), ...facts }, (job) =>
       Effect.zipRight(Deferred.succeed(context, job), Deferred.await(released))

@@ -61,17 +61,13 @@ export interface JobRecord {
  * What a job needs while it runs.
  */
 export interface Running {
-  /** First wins. */
-  readonly outcome: Deferred.Deferred<Outcome>
-  /** Done once the end is stored. */
-  readonly settled: Deferred.Deferred<void>
   /** Rings with each write and with the end. */
   readonly progress: Progress
   /** Holds the bytes of a character that has not come whole. */
   decoder: Decoder | undefined
   /** The first half of a surrogate pair whose second has not come. */
   halfPair: string
-  /** What `outcome` holds once it is done: whatever the fiber still does is dropped. */
+  /** The first outcome wins, in the synchronous step that sets this: whatever the fiber still does is dropped. */
   decided: Outcome | undefined
   /** Somebody asked for the end, so that nobody else needs to. */
   killed: boolean
@@ -157,8 +153,6 @@ export const makeOwner = (id: SessionId | undefined): Effect.Effect<Owner> =>
   })
 
 export const makeRunning = (): Running => ({
-  outcome: Deferred.unsafeMake(FiberId.none),
-  settled: Deferred.unsafeMake(FiberId.none),
   progress: makeProgress(),
   decoder: undefined,
   halfPair: "",

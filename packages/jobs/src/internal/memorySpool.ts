@@ -20,7 +20,7 @@ export class MemorySpool {
 
   constructor(maxBytes: number) {
     this.maxBytes = maxBytes
-    this.blockBytes = Math.max(1, Math.min(64 * 1024, maxBytes >> 3))
+    this.blockBytes = Math.max(Math.min(16, maxBytes), Math.min(64 * 1024, maxBytes >> 3))
   }
 
   get kept(): number {
@@ -90,16 +90,21 @@ export class MemorySpool {
       this.first += this.blocks[whole]!.length
       whole++
     }
-    if (whole > 0) this.blocks = this.blocks.slice(whole)
-    this.first += this.dropSplit()
+    if (whole === 0) return
+    this.blocks = this.blocks.slice(whole)
+    this.dropSplit()
   }
 
-  /** A character may lie on the edge of two blocks: what is kept begins with a whole one. */
-  private dropSplit(): number {
-    const oldest = this.blocks[0]
-    if (oldest === undefined || this.first === 0) return 0
-    const cut = edgeAfter(oldest.bytes.subarray(0, oldest.length), 0)
-    if (cut > 0) this.blocks[0] = { bytes: oldest.bytes.slice(cut, oldest.length), length: oldest.length - cut }
-    return cut
+  /** A character may lie across blocks: what is kept begins with a whole one. */
+  private dropSplit(): void {
+    for (let oldest = this.blocks[0]; oldest !== undefined; oldest = this.blocks[0]) {
+      const cut = edgeAfter(oldest.bytes.subarray(0, oldest.length), 0)
+      this.first += cut
+      if (cut < oldest.length || this.blocks.length === 1) {
+        this.blocks[0] = { bytes: oldest.bytes.slice(cut), length: oldest.length - cut }
+        return
+      }
+      this.blocks.shift()
+    }
   }
 }

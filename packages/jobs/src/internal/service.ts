@@ -88,9 +88,7 @@ const makeService = (runtime: Runtime): Service => ({
   kill: Effect.fn("Jobs.kill")((id: string, caller: Caller, options?: KillOptions) =>
     kill(runtime, id, caller, options)
   ),
-  wait: Effect.fn("Jobs.wait")((id: string, timeout: Duration.DurationInput, caller: Caller) =>
-    wait(runtime, id, timeout, caller)
-  ),
+  wait: (id, timeout, caller) => wait(runtime, id, timeout, caller),
   foreground: (id, caller) => collect(runtime, id, caller, 1),
   background: (id, caller) => collect(runtime, id, caller, -1),
   isForeground: (id, caller) => Effect.sync(() => (inMemory(runtime, id, caller)?.collectors ?? 0) > 0),

@@ -4,7 +4,6 @@ import type { EventInput, SessionEvent, SessionId } from "@afterturn/session-log
 import type { AppendError, ReadError } from "@afterturn/session-log/SessionLog"
 import { LeaseLost, SessionLeased, SessionNotFound } from "@afterturn/session-log/SessionLog"
 import { SessionStoreError } from "@afterturn/session-log/SessionStore"
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
 import * as PubSub from "effect/PubSub"
@@ -25,8 +24,8 @@ export const settle = (
   running: Running,
   outcome: Outcome
 ): Effect.Effect<void> =>
-  Effect.flatMap(Deferred.succeed(running.outcome, outcome), (won) => {
-    if (!won) return Effect.void
+  Effect.suspend(() => {
+    if (running.decided !== undefined) return Effect.void
     running.decided = outcome
     const settled = Effect.flatMap(now, (finishedAt) => {
       const end = { job, outcome, finishedAt }
@@ -123,7 +122,6 @@ export const conclude = (
     remember(runtime, owner, job)
     running.timer?.unsafeInterruptAsFork(FiberId.none)
     Metrics.onSettle(outcome.status)
-    Deferred.unsafeDone(running.settled, Effect.void)
     running.progress.ring()
     const announced = isStored ? announce(runtime, job) : PubSub.publish(runtime.changes, owner.id)
     return Effect.map(announced, () => signalQuiet(owner))

@@ -1,11 +1,12 @@
 import type { Instant } from "@afterturn/session-log/Instant"
 import { now } from "@afterturn/session-log/Instant"
+import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as PubSub from "effect/PubSub"
 import * as Scope from "effect/Scope"
-import type { JobContext, JobFacts, JobProcess, JobSnapshot, JobSpec } from "../Job.js"
-import { JobId, labelLine } from "../Job.js"
+import type { JobContext, JobFacts, JobId, JobProcess, JobSnapshot, JobSpec } from "../Job.js"
+import { labelLine } from "../Job.js"
 import { JobStart } from "../JobEvents.js"
 import type { StartError } from "../JobsError.js"
 import { InvalidJobSpec, JobLimitReached, JobUncontrolled } from "../JobsError.js"
@@ -35,26 +36,19 @@ export const start = <Held, E, R>(
   spec: JobSpec<Held, E, R>
 ): Effect.Effect<JobSnapshot, E | StartError, Exclude<R, Scope.Scope>> =>
   Effect.uninterruptibleMask((restore) =>
-    Effect.gen(function* () {
-      const place = yield* admit(runtime, spec)
-      const scope = yield* Scope.make()
-      const prepare = Effect.suspend(() => spec.prepare(place.id))
-      const prepared = yield* restore(Scope.extend(prepare, scope)).pipe(
-        Effect.flatMap(({ held, process }) =>
+    Effect.flatMap(admit(runtime, spec), (place) =>
+      Effect.flatMap(Scope.make(), (scope) => {
+        const prepared = Effect.flatMap(restore(Effect.suspend(() => spec.prepare(place.id))), ({ held, process }) =>
           Effect.map(record(runtime, place, spec, process), (startedAt) => ({ held, startedAt }))
-        ),
-        Effect.onError((cause) =>
-          Effect.ensuring(
-            Scope.close(scope, Exit.failCause(cause)),
-            Effect.sync(() => giveBack(place))
-          )
         )
-      )
-      const job = makeJob(runtime, spec, place, prepared.startedAt)
-      const running = makeRunning()
-      const work = Effect.suspend(() => spec.run(contextOf(runtime, job, running), prepared.held))
-      return yield* launch(runtime, place.owner, job, running, scope, Scope.extend(work, scope))
-    })
+        const started = Effect.matchCauseEffect(prepared, {
+          onFailure: (cause) => withdraw(place, scope, cause),
+          onSuccess: ({ held, startedAt }) => launch(runtime, place, spec, scope, held, startedAt)
+        })
+        // Once for both: the fiber of the job begins with what is provided here.
+        return Scope.extend(started, scope)
+      })
+    )
   )
 
 /** Preflight, then a place and an id, in one synchronous step: no other start slips in between. */
@@ -69,11 +63,15 @@ const admit = (runtime: Runtime, facts: JobFacts): Effect.Effect<Place, StartErr
       return new JobLimitReached({ code: "job_limit_reached", limit, active: [...owner.active.keys()] })
     }
     const number = (owner.counters.get(facts.kind) ?? 0) + 1
-    const id = JobId.make(`${owner.id === undefined ? "host-" : ""}${facts.kind}-${number}`)
+    const id = idOf(owner, facts.kind, number)
     owner.counters.set(facts.kind, number)
     owner.active.set(id, undefined)
     return Effect.succeed({ owner, id, kind: facts.kind, label: labelLine(facts.label), order: ++owner.orders })
   })
+
+/** An id by construction: the kind was just checked. */
+const idOf = (owner: Owner, kind: string, number: number): JobId =>
+  `${owner.id === undefined ? "host-" : ""}${kind}-${number}` as JobId
 
 const problemOf = (facts: JobFacts): string | undefined => {
   if (typeof facts.kind !== "string" || !/^[a-z][a-z0-9_]{0,31}$/.test(facts.kind)) {
@@ -127,7 +125,8 @@ const makeJob = (
   runtime: Runtime,
   facts: JobFacts,
   { id, kind, label, order, owner }: Place,
-  startedAt: Instant
+  startedAt: Instant,
+  running: Running
 ): JobRecord => ({
   id,
   kind,
@@ -146,7 +145,7 @@ const makeJob = (
   expired: false,
   collectors: facts.foreground === true ? 1 : 0,
   reading: undefined,
-  running: undefined
+  running
 })
 
 const contextOf = (runtime: Runtime, job: JobRecord, running: Running): JobContext => ({
@@ -159,30 +158,36 @@ const contextOf = (runtime: Runtime, job: JobRecord, running: Running): JobConte
   killReason: Effect.sync(() => job.reason)
 })
 
+/** Nothing was stored: what was taken is given back, once what was acquired is released. */
+const withdraw = <E>(place: Place, scope: Scope.CloseableScope, cause: Cause.Cause<E>): Effect.Effect<never, E> =>
+  Effect.zipRight(Scope.close(scope, Exit.failCause(cause)), Effect.failCause(cause)).pipe(
+    Effect.ensuring(Effect.sync(() => giveBack(place)))
+  )
+
 /** From here on the job is there for everybody. Whoever closed the owner meanwhile did not see it. */
-const launch = <R>(
+const launch = <Held, E, R>(
   runtime: Runtime,
-  owner: Owner,
-  job: JobRecord,
-  running: Running,
+  place: Place,
+  spec: JobSpec<Held, E, R>,
   scope: Scope.CloseableScope,
-  work: Effect.Effect<string | void, unknown, R>
-): Effect.Effect<JobSnapshot, never, R> =>
-  Effect.suspend(() => {
-    job.running = running
-    owner.active.set(job.id, job)
-    Metrics.onStart()
-    const supervised = supervise(runtime, owner, job, running, scope, work)
-    return Effect.flatMap(Effect.forkIn(supervised, owner.jobs), (fiber) => {
-      running.fiber = fiber
-      if (running.interrupted) interrupt(running)
-      const stopped = owner.closing === undefined ? Effect.void : stop(runtime, owner, [job], owner.closing)
-      return stopped.pipe(
-        Effect.zipRight(PubSub.publish(runtime.changes, owner.id)),
-        Effect.map(() => snapshotOf(job))
-      )
-    })
+  held: Held,
+  startedAt: Instant
+): Effect.Effect<JobSnapshot, never, R | Scope.Scope> => {
+  const { owner } = place
+  const running = makeRunning()
+  const job = makeJob(runtime, spec, place, startedAt, running)
+  owner.active.set(job.id, job)
+  Metrics.onStart()
+  const work = Effect.suspend(() => spec.run(contextOf(runtime, job, running), held))
+  return Effect.flatMap(Effect.forkIn(supervise(runtime, owner, job, running, scope, work), owner.jobs), (fiber) => {
+    running.fiber = fiber
+    if (running.interrupted) interrupt(running)
+    const announced = Effect.map(PubSub.publish(runtime.changes, owner.id), () => snapshotOf(job))
+    return owner.closing === undefined
+      ? announced
+      : Effect.zipRight(stop(runtime, owner, [job], owner.closing), announced)
   })
+}
 
 /** The fiber of a job. Only its work is interruptible: what follows is bounded, and is what everybody waits for. */
 const supervise = <R>(
@@ -191,13 +196,14 @@ const supervise = <R>(
   job: JobRecord,
   running: Running,
   scope: Scope.CloseableScope,
-  work: Effect.Effect<string | void, unknown, R>
+  work: Effect.Effect<unknown, unknown, R>
 ): Effect.Effect<void, never, R> =>
-  Effect.gen(function* () {
-    const exit = yield* Effect.exit(Effect.interruptible(work))
-    const closed = yield* Effect.exit(Scope.close(scope, exit))
-    const text = Exit.isSuccess(exit) && typeof exit.value === "string" ? exit.value : undefined
-    yield* Output.finish(runtime, job, running, text)
-    if (running.rogue) owner.rogues--
-    yield* settle(runtime, owner, job, running, outcomeOf(exit, closed, job.detail))
-  })
+  Effect.flatMap(Effect.exit(Effect.interruptible(work)), (exit) =>
+    Effect.flatMap(Effect.exit(Scope.close(scope, exit)), (closed) => {
+      const text = Exit.isSuccess(exit) && typeof exit.value === "string" ? exit.value : undefined
+      return Effect.flatMap(Output.finish(runtime, job, running, text), () => {
+        if (running.rogue) owner.rogues--
+        return settle(runtime, owner, job, running, outcomeOf(exit, closed, job.detail))
+      })
+    })
+  )

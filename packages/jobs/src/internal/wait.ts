@@ -1,5 +1,4 @@
 import type { ReadError } from "@afterturn/session-log/SessionLog"
-import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Record from "effect/Record"
@@ -14,9 +13,14 @@ export const awaitEnd = (
   timeout: Duration.DurationInput
 ): Effect.Effect<void, ReadError> => {
   if (job.finishedAt !== undefined || Duration.toMillis(timeout) <= 0) return Effect.void
-  const end = job.running === undefined ? endElsewhere(runtime, job) : Deferred.await(job.running.settled)
+  const end = job.running === undefined ? endElsewhere(runtime, job) : endHere(job)
   return Effect.timeoutTo(end, { duration: timeout, onSuccess: () => undefined, onTimeout: () => undefined })
 }
+
+const endHere = (job: JobRecord): Effect.Effect<void> =>
+  Effect.suspend(() =>
+    job.running === undefined ? Effect.void : Effect.zipRight(job.running.progress.listen(), endHere(job))
+  )
 
 /** A job that another host runs is over once the log does not show it open. */
 const endElsewhere = (runtime: Runtime, { id, owner }: JobRecord): Effect.Effect<void, ReadError> =>
