@@ -17,7 +17,7 @@ import { Projections } from "@afterturn/session-log/Projection"
 import type { SessionId } from "@afterturn/session-log/SessionEvent"
 import type { ReadError } from "@afterturn/session-log/SessionLog"
 import * as Clock from "effect/Clock"
-import * as Context from "effect/Context"
+import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as HashMap from "effect/HashMap"
@@ -32,7 +32,8 @@ import * as Stream from "effect/Stream"
 import { JobId } from "./Job.js"
 import * as JobEvents from "./JobEvents.js"
 import * as JobLog from "./JobLog.js"
-import { compose, type NoticedJob } from "./JobNotice.js"
+import type { NoticedJob } from "./JobNotice.js"
+import { compose } from "./JobNotice.js"
 import { Jobs } from "./Jobs.js"
 
 /**
@@ -137,7 +138,9 @@ const run = (options: Omit<Delivery, "signal" | "woken" | "retryAt">) =>
 const look = (delivery: Delivery): Effect.Effect<void, never, Scope.Scope> =>
   deliver(delivery).pipe(
     Effect.retry({
-      schedule: EffectSchedule.exponential("100 millis").pipe(EffectSchedule.union(EffectSchedule.spaced("30 seconds"))),
+      schedule: EffectSchedule.exponential("100 millis").pipe(
+        EffectSchedule.union(EffectSchedule.spaced("30 seconds"))
+      ),
       while: (error) => error._tag === "SessionStoreError"
     }),
     Effect.catchAll((error) =>
@@ -146,9 +149,7 @@ const look = (delivery: Delivery): Effect.Effect<void, never, Scope.Scope> =>
   )
 
 const deliver = (delivery: Delivery): Effect.Effect<void, AgentError | ReadError, Scope.Scope> =>
-  Effect.suspend(() =>
-    Effect.catchTag(attempt(delivery), "SessionConflict", () => deliver(delivery))
-  )
+  Effect.suspend(() => Effect.catchTag(attempt(delivery), "SessionConflict", () => deliver(delivery)))
 
 const attempt = Effect.fnUntraced(function* (delivery: Delivery) {
   const { agent, options, projections } = delivery
@@ -196,8 +197,9 @@ const mayWakeAgain = (delivery: Delivery, named: ReadonlySet<string>): Effect.Ef
 
 const isNotice = (
   message: AgentMessage
-): message is AgentMessage & { readonly source: { readonly kind: "job-notice"; readonly jobs: ReadonlyArray<string> } } =>
-  message.source.kind === "job-notice"
+): message is AgentMessage & {
+  readonly source: { readonly kind: "job-notice"; readonly jobs: ReadonlyArray<string> }
+} => message.source.kind === "job-notice"
 
 /**
  * The ends that nobody has been told of and no waiting message names. One that somebody collects is left to the answer that will show

@@ -4,7 +4,8 @@
  * @since 0.1.0
  */
 import type { NewMessage } from "@afterturn/agent/AgentMessage"
-import { labelLine, type TerminalStatus } from "./Job.js"
+import type { TerminalStatus } from "./Job.js"
+import { labelLine } from "./Job.js"
 
 /**
  * What a notice says of one job. The label and the detail come from commands and producers: they are shown, never obeyed.
