@@ -1,6 +1,6 @@
 // Bundles the command: dist/bin.js is what every start reads, dist/bin/ holds what a command loads when it runs. SQLite's native
 // module stays outside.
-import { mkdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises"
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises"
 import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 
@@ -12,7 +12,7 @@ const inputsFile = join(chunks, "inputs.json")
 
 /** The path of the bundle, which is built when a source has changed since. */
 export const ensureBundle = async () => {
-  if (!(await isFresh())) await build()
+  if (!(await isFresh())) await build({ keepFormer: day })
   return bundle
 }
 
@@ -27,7 +27,10 @@ const isFresh = async () => {
   }
 }
 
-export const build = async () => {
+const day = 86_400_000
+
+/** Bundles; chunks of former bundles go when they are older than `keepFormer` milliseconds. */
+export const build = async ({ keepFormer }) => {
   const { build: esbuild } = await import("esbuild")
   const begun = new Date()
   const { metafile, outputFiles } = await esbuild({
@@ -58,8 +61,18 @@ export const build = async () => {
   const entryLast = outputFiles.toSorted((a, b) => Number(a.path === bundle) - Number(b.path === bundle))
   for (const { contents, path } of entryLast) await place(path, contents, path === bundle ? 0o755 : 0o644)
   const sources = Object.keys(metafile.inputs).filter((input) => !input.includes("node_modules"))
-  await place(inputsFile, JSON.stringify([...sources, "build.mjs", "package.json"]), 0o644, begun)
+  await place(inputsFile, JSON.stringify([...sources, "build.mjs", "../../pnpm-lock.yaml"]), 0o644, begun)
+  await removeFormer(new Set([inputsFile, ...outputFiles.map(({ path }) => path)]), keepFormer)
   return metafile
+}
+
+const removeFormer = async (current, age) => {
+  for (const path of (await readdir(chunks)).map((name) => join(chunks, name))) {
+    // Drafts may be those of another build.
+    const limit = path.endsWith(".tmp") ? Math.max(age, 60_000) : age
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }))
+    if (!current.has(path) && mtimeMs < Date.now() - limit) await rm(path, { force: true })
+  }
 }
 
 const place = async (path, contents, mode, time) => {
@@ -69,7 +82,4 @@ const place = async (path, contents, mode, time) => {
   await rename(draft, path)
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  await rm(chunks, { recursive: true, force: true })
-  await build()
-}
+if (process.argv[1] === fileURLToPath(import.meta.url)) await build({ keepFormer: 0 })

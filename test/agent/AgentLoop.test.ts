@@ -1,13 +1,15 @@
 import type { Agent } from "@afterturn/agent/Agent"
 import { AgentBusy, AgentClosed } from "@afterturn/agent/Agent"
 import * as AgentEvents from "@afterturn/agent/AgentEvents"
+import * as AgentLog from "@afterturn/agent/AgentLog"
 import * as AgentMessage from "@afterturn/agent/AgentMessage"
 import { AgentExtensions, Agents } from "@afterturn/agent/Agents"
 import * as Compaction from "@afterturn/agent/Compaction"
 import * as ToolRegistry from "@afterturn/agent/ToolRegistry"
+import { Projections } from "@afterturn/session-log/Projection"
 import type { EventInput, SessionId } from "@afterturn/session-log/SessionEvent"
 import { SessionLog } from "@afterturn/session-log/SessionLog"
-import { SessionStoreError } from "@afterturn/session-log/SessionStore"
+import { SessionStore, SessionStoreError } from "@afterturn/session-log/SessionStore"
 import * as Tool from "@effect/ai/Tool"
 import * as Toolkit from "@effect/ai/Toolkit"
 import { assert, describe, it } from "@effect/vitest"
@@ -424,6 +426,53 @@ describe("resuming", () => {
   )
 })
 
+describe("a damaged log", () => {
+  const damage = (sessionId: SessionId) =>
+    Effect.flatMap(SessionStore, (store) =>
+      store.commit([
+        {
+          sessionId,
+          expectedSeq: undefined,
+          epoch: undefined,
+          now: 0,
+          events: [{ type: "assistant/message", time: 0, data: "{}", sourceEventSeqs: null, ignorable: false }]
+        }
+      ])
+    )
+
+  it.effect("is not driven: the error names the event", () =>
+    Effect.gen(function* () {
+      const log = yield* SessionLog
+      yield* log.create({ id })
+      yield* damage(id)
+      const error = yield* Effect.flip(Effect.flatMap(Agents, (agents) => agents.resume(id)))
+      assert.match(error.message, /corrupt at seq 0: event "assistant\/message"/)
+    }).pipe(Effect.scoped, Effect.provide(Support.layer(FakeModel.replies().layer)))
+  )
+
+  it.effect("that a snapshot passed over ends the turn that would read it", () =>
+    Effect.gen(function* () {
+      const log = yield* SessionLog
+      const projections = yield* Projections
+      yield* log.create({ id })
+      const store = yield* SessionStore
+      yield* damage(id)
+      yield* store.saveSnapshot(id, {
+        key: AgentLog.state.key,
+        version: AgentLog.state.version,
+        seq: 0,
+        state: JSON.stringify(AgentLog.state.initial)
+      })
+      assert.strictEqual((yield* projections.get(id, AgentLog.state)).asOfSeq, 0)
+      const agent = yield* Effect.flatMap(Agents, (agents) => agents.resume(id))
+      yield* agent.followup(AgentMessage.user("hi"))
+      yield* agent.whenIdle
+      const [end] = yield* Support.turnEnds(id)
+      assert.strictEqual(end?.kind === "error" ? end.error.code : end?.kind, "SessionLogCorrupt")
+    }).pipe(Effect.scoped, Effect.provide(Support.layer(FakeModel.replies().layer)))
+  )
+})
+
 describe("disposal", () => {
   it.effect("ends the turn, releases extensions while the log may be written, gives the lease up and closes", () => {
     const model = FakeModel.make((request) => (request === 0 ? { hang: true } : { text: "ok" }))
@@ -437,6 +486,7 @@ describe("disposal", () => {
       const agent = yield* Scope.extend(agents.create({ id }), scope)
       yield* agent.followup(AgentMessage.user("work"))
       yield* model.asked(0)
+      yield* agent.followup(AgentMessage.user("queued"))
       yield* Scope.close(scope, Exit.void)
       assert.deepStrictEqual(
         (yield* Support.turnEnds(id)).map((reason) => reason.kind),
@@ -449,7 +499,7 @@ describe("disposal", () => {
       const again = yield* agents.resume(id)
       yield* again.followup(AgentMessage.user("go on"))
       yield* again.whenIdle
-      assert.deepStrictEqual(yield* claimedTexts(id), ["work", "bash-1 finished", "go on"])
+      assert.deepStrictEqual(yield* claimedTexts(id), ["work", "bash-1 finished", "queued", "go on"])
     }).pipe(Effect.scoped, Effect.provide(Support.layer(model.layer)))
   })
 

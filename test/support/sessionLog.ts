@@ -6,6 +6,7 @@ import type { SessionEvent, SessionId } from "@afterturn/session-log/SessionEven
 import type { SessionLeases } from "@afterturn/session-log/SessionLeases"
 import * as SessionLog from "@afterturn/session-log/SessionLog"
 import { SessionStore } from "@afterturn/session-log/SessionStore"
+import * as MemoryStore from "@afterturn/session-log/SessionStore/Memory"
 import * as Chunk from "effect/Chunk"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -29,6 +30,12 @@ export type Services = SessionLog.SessionLog | Projections | SessionLeases | Eve
 export const notes = (...data: ReadonlyArray<unknown>) => data.map((item) => Note.make(item))
 
 export const added = (...amounts: ReadonlyArray<number>) => amounts.map((amount) => Added.make({ amount }))
+
+/** A store in memory that several processes of a test can share. */
+export const memoryStore: Effect.Effect<(typeof SessionStore)["Service"], never, Scope.Scope> = Effect.map(
+  Layer.build(MemoryStore.layer),
+  (context) => Context.get(context, SessionStore)
+)
 
 export const holder = (host: string, pid = 1) => ({ host, bootId: "boot", pid, startedAt: "0@" })
 

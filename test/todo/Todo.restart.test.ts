@@ -3,19 +3,22 @@ import * as Host from "@afterturn/session-log/Host"
 import { Projections } from "@afterturn/session-log/Projection"
 import { SessionId } from "@afterturn/session-log/SessionEvent"
 import * as SessionLog from "@afterturn/session-log/SessionLog"
+import { layerSqlite } from "@afterturn/session-log/SessionLog/Sqlite"
 import { SessionStore, SessionStoreError } from "@afterturn/session-log/SessionStore"
 import * as MemoryStore from "@afterturn/session-log/SessionStore/Memory"
 import { Todo } from "@afterturn/todo/Todo"
 import type { TodoOptions } from "@afterturn/todo/TodoConfig"
 import type { TodoItem } from "@afterturn/todo/TodoItem"
 import { TodoWrite } from "@afterturn/todo/TodoLog"
+import { FileSystem } from "@effect/platform/FileSystem"
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import { append, end, eventsOf, item, layerTodos, start, versionsOf, writesOf } from "./support/todos.js"
+import { append, end, eventsOf, item, layerOn, start, versionsOf, writesOf } from "./support/todos.js"
 
 /** What a process has around its store, so that each `run` below is a process of its own. */
 const aroundStore = SessionLog.layer({ pollInterval: Duration.infinity, leaseTtl: Duration.infinity }).pipe(
@@ -34,8 +37,9 @@ const makeStore = Effect.gen(function* () {
     ...memory,
     commit: (requests) => Effect.suspend(() => (state.full ? Effect.fail(full) : memory.commit(requests)))
   })
+  const log = aroundStore.pipe(Layer.provideMerge(store))
   const run = <A, E>(options: Partial<TodoOptions>, effect: Effect.Effect<A, E, Services>) =>
-    Effect.provide(effect, Layer.fresh(layerTodos(options, aroundStore.pipe(Layer.provideMerge(store)))))
+    Effect.provide(effect, Layer.fresh(layerOn(log, options)))
   return { state, run }
 })
 
@@ -172,5 +176,26 @@ describe("Todo after a restart", () => {
       )
       assert.deepStrictEqual(yield* run({}, get), [item("b")])
     })
+  )
+
+  it.scopedLive("goes on in a file that another process wrote", () =>
+    Effect.gen(function* () {
+      const folder = yield* Effect.flatMap(FileSystem, (files) => files.makeTempDirectoryScoped())
+      const run = <A, E>(effect: Effect.Effect<A, E, Todo | SessionLog.SessionLog | Projections>) =>
+        Effect.provide(effect, Layer.fresh(layerOn(layerSqlite({ filename: `${folder}/sessions.db` }))))
+      const list = [item("a", "completed"), item("ü 漢字 👩‍👧", "in_progress")]
+      yield* run(Effect.all([create, append(id, start(1)), write(item("a")), write(...list), snapshot]))
+      assert.deepStrictEqual(yield* run(get), list)
+      yield* run(Effect.all([append(id, end(1)), write(...list), write(item("b"))]))
+      const versions = yield* run(versionsOf(id))
+      assert.deepStrictEqual(
+        versions.map(({ seq, todos, turn }) => ({ seq, todos, turn })),
+        [
+          { seq: 1, todos: [item("a")], turn: 1 },
+          { seq: 2, todos: list, turn: 1 },
+          { seq: 4, todos: [item("b")], turn: null }
+        ]
+      )
+    }).pipe(Effect.provide(NodeFileSystem.layer))
   )
 })

@@ -142,6 +142,20 @@ describe("Todo", () => {
     }).pipe(Effect.provide(single))
   )
 
+  it.effect("takes a list that a turn kept for the one that is there", () =>
+    Effect.gen(function* () {
+      const todo = yield* Todo
+      const id = yield* newSession
+      yield* todo.write(id, [item("a")])
+      yield* append(id, start(1, { kind: "job-notice", jobs: ["bash-1"] }))
+      yield* todo.write(id, [item("a")])
+      assert.strictEqual(writesOf(yield* eventsOf(id)).length, 1)
+      yield* append(id, end(1), start(2))
+      yield* todo.write(id, [item("a")])
+      assert.strictEqual(writesOf(yield* eventsOf(id)).length, 2)
+    }).pipe(Effect.provide(layerTodos({ clearOn: "user-turn" })))
+  )
+
   it.effect("clears at the next user turn after a cancelled one", () =>
     Effect.gen(function* () {
       const todo = yield* Todo

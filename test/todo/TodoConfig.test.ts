@@ -13,7 +13,8 @@ const defaults: TodoSettings = {
   allowParallelInProgress: false,
   clearOn: "every-turn",
   maxItems: 1000,
-  maxContentLength: 10_000
+  maxContentLength: 10_000,
+  maxTotalLength: 1_000_000
 }
 
 const problemOf = (options: unknown): string => {
@@ -37,8 +38,16 @@ describe("TodoConfig", () => {
   it.effect("has defaults for everything else", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* settingsOf(TodoConfig.layer({ allowParallelInProgress: false })), defaults)
-      const all = { allowParallelInProgress: true, clearOn: "user-turn", maxItems: 3, maxContentLength: 5 } as const
+      const all = {
+        allowParallelInProgress: true,
+        clearOn: "user-turn",
+        maxItems: 3,
+        maxContentLength: 5,
+        maxTotalLength: 9
+      } as const
       assert.deepStrictEqual(yield* settingsOf(TodoConfig.layer(all)), all)
+      const absent = { allowParallelInProgress: false, clearOn: undefined, maxItems: undefined }
+      assert.deepStrictEqual(yield* settingsOf(TodoConfig.layer(absent)), defaults)
     })
   )
 

@@ -5,7 +5,12 @@ import * as Either from "effect/Either"
 import * as fc from "effect/FastCheck"
 import { todoLists } from "./support/arbitraries.js"
 
-const policy: TodoList.TodoPolicy = { allowParallelInProgress: false, maxItems: 1000, maxContentLength: 10_000 }
+const policy: TodoList.TodoPolicy = {
+  allowParallelInProgress: false,
+  maxItems: 1000,
+  maxContentLength: 10_000,
+  maxTotalLength: 1_000_000
+}
 const parallel: TodoList.TodoPolicy = { ...policy, allowParallelInProgress: true }
 
 const accepted = (todos: unknown, under = policy) => Either.getOrThrow(TodoList.validate(todos, under))
@@ -176,11 +181,20 @@ describe("validate", () => {
     assert.match(refused([item("abc")], { ...policy, maxContentLength: 2 }), /at most 2 characters, got 3$/)
   })
 
+  it("limits the contents of a list together", () => {
+    const list = Array.from({ length: 100 }, (_, n) => item(` ${"x".repeat(9997)}${100 + n} `))
+    assert.strictEqual(accepted(list).length, 100)
+    assert.strictEqual(
+      refused([...list, item("y")]),
+      "invalid_todo todos: expected at most 1000000 characters, got 1000001"
+    )
+  })
+
   it("compares the worst that the limits allow within the time that a test has", () => {
     // Marks in an order that normalization has to sort, in quadratic time: about half a minute when compared as they are.
     const marks = "\u0315\u0300".repeat(4900)
     const list = Array.from({ length: 1000 }, (_, n) => item(`${n}${marks}`))
-    assert.strictEqual(accepted(list).length, 1000)
+    assert.strictEqual(accepted(list, { ...policy, maxTotalLength: 10_000_000 }).length, 1000)
     assert.match(refused([...list.slice(0, 2), item(`1\u200b${marks}`)]), /^duplicate_content todos\[2\]/)
   })
 

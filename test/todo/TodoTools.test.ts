@@ -24,6 +24,7 @@ const settings = (options?: Partial<TodoSettings>): TodoSettings => ({
   clearOn: "every-turn",
   maxItems: 1000,
   maxContentLength: 10_000,
+  maxTotalLength: 1_000_000,
   ...options
 })
 
@@ -183,6 +184,15 @@ describe("a call", () => {
       const outcome = yield* callTool({ todos: [item("a")] })
       assert.strictEqual(outcome.error?.code, "no_owning_session")
       assert.match(outcome.text, /outside/)
+    }).pipe(Effect.provide(single))
+  )
+
+  it.effect("is answered as a result, not failed, where tools run without our pipeline", () =>
+    Effect.gen(function* () {
+      const toolkit = yield* Effect.provide(TodoTools.toolkit(settings()), TodoTools.layerHandlers(settings()))
+      const { encodedResult, isFailure } = yield* toolkit.handle("todo_write", { todos: [] })
+      assert.isTrue(isFailure)
+      assert.deepInclude(encodedResult, { code: "no_owning_session" })
     }).pipe(Effect.provide(single))
   )
 

@@ -193,8 +193,8 @@ const messageNumber = (id: string): number => {
 }
 
 /**
- * The data of an event whose type was just compared. No decoding: the log hands out only what the Schema of a registered type
- * accepts, and none of these Schemas transforms.
+ * The data of an event whose type was just compared. It does not decode: projections are only given events that their registered
+ * types accept, an append's own events were checked by it, and none of these Schemas transforms.
  *
  * @since 0.1.0
  * @category accessors

@@ -75,6 +75,7 @@ export const layer: Layer.Layer<
     const host: Host = {
       runtime: {
         log: yield* SessionLog,
+        types,
         registry: yield* ToolRegistry,
         systemPrompt: yield* SystemPrompt,
         model: yield* AgentModel,
@@ -166,6 +167,7 @@ const restore = Effect.fnUntraced(function* (host: Host, header: SessionHeader) 
     state,
     counters,
     phase: { _tag: "idle" },
+    turnStartSeq: -1,
     wake: false,
     history: undefined
   }
@@ -233,7 +235,8 @@ const openAndRun = Effect.fnUntraced(function* (live: LiveAgent.Live, agent: Age
     turn,
     cancel: yield* Deferred.make<string>(),
     ended: yield* Deferred.make<void>(),
-    keepInbox: false
+    // Only a person's cancel empties the inbox; a disposed agent leaves it to the next resume.
+    keepInbox: true
   }
   const opened = yield* LiveAgent.untilStored(LiveAgent.openTurn(live, phase))
   if (opened) yield* Effect.ensuring(runOpened(live, agent, phase), Deferred.succeed(phase.ended, undefined))

@@ -187,10 +187,12 @@ const commandMissing = (root: CommandSpec, path: ReadonlyArray<CommandSpec>, wor
     : `${commandName(root, path)} has no command ${JSON.stringify(word)}${didYouMean(word, names)}; ${seeHelp(root, path)}`
 }
 
+/** Dashes say nothing, and a name of which hardly a letter is right was not meant. */
 const didYouMean = (word: string, names: ReadonlyArray<string>): string => {
+  const bare = (text: string) => text.replace(/^-+/, "")
   const near = names
-    .map((name) => ({ name, distance: distance(word, name) }))
-    .filter((candidate) => candidate.distance <= Math.max(1, Math.floor(candidate.name.length / 3)))
+    .map((name) => ({ name, length: bare(name).length, distance: distance(bare(word), bare(name)) }))
+    .filter(({ distance, length }) => distance <= Math.max(2, length / 3) && distance < length)
     .sort((a, b) => a.distance - b.distance)[0]
   return near === undefined ? "" : `, did you mean ${near.name}?`
 }

@@ -67,6 +67,41 @@ const run = Command.make(
   )
 )
 
+const chat = Command.make(
+  "chat",
+  {
+    session: option(
+      "session",
+      "ID",
+      "The session to go on with; created when there is none. Default: a new one.",
+      sessionId
+    ),
+    model,
+    db,
+    json
+  },
+  (options) =>
+    Effect.flatMap(
+      Effect.promise(() => import("./chat/Chat.js")),
+      ({ chat }) => chat(options)
+    )
+).pipe(
+  Command.withDescription(
+    text(
+      "Talks to the agent of a session.",
+      "At a terminal that is a screen with an input line. Through pipes, each line of stdin is a message and the assistant's text " +
+        "goes to stdout."
+    )
+  )
+)
+
+const demo = Command.make("demo", { db, json }, (options) =>
+  Effect.flatMap(
+    Effect.promise(() => import("./demo/Demo.js")),
+    ({ demo }) => demo(options)
+  )
+).pipe(Command.withDescription(text("Plays a scripted session that shows what there is, on a real database.")))
+
 const sessions = () => Effect.promise(() => import("./commands/sessions.js"))
 
 const list = Command.make(
@@ -176,6 +211,8 @@ export const root: CliCommand = group(
     "See afterturn COMMAND --help."
   ),
   leaf(run),
+  leaf(chat),
+  leaf(demo),
   group(
     "sessions",
     text("Looks at, copies, moves, checks and removes sessions."),

@@ -46,20 +46,15 @@ export const table = (
   const natural = head.map((_, column) => Math.max(...cells.map((row) => TextLayout.width(row[column] ?? ""))))
   const widths = fit(natural, surface.columns)
   return cells
-    .map((row, index) =>
-      Row.encode(
-        row.map((cell, column) => {
-          const width = widths[column] ?? 0
-          const shown = TextLayout.truncate(cell, width)
-          const last = column === row.length - 1
-          return Row.span(
-            last ? shown : shown + " ".repeat(width - TextLayout.width(shown) + gap),
-            index === 0 ? "dim" : "plain"
-          )
-        }),
-        { color: surface.colour }
-      )
-    )
+    .map((row, index) => {
+      const shown = row.map((cell, column) => {
+        const width = widths[column] ?? 0
+        const text = TextLayout.truncate(cell, width)
+        return text + " ".repeat(width - TextLayout.width(text))
+      })
+      const style = index === 0 ? "dim" : "plain"
+      return Row.encode([Row.span(shown.join(" ".repeat(gap)), style)], { color: surface.colour })
+    })
     .join("\n")
 }
 

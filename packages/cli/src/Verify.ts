@@ -62,9 +62,12 @@ export const session = (id: SessionId): Effect.Effect<Verified, ReadError, Sessi
     const header = yield* requireHeader(store, id)
     const checks = yield* Effect.forEach(snapshots, (snapshot) => checkOf(header, snapshot))
     const known = checks.filter((check) => check !== undefined)
+    const index = new Map<string, IndexedType>()
     yield* checkEvents(header, (event) => {
+      indexEvent(index, event)
       for (const check of known) check.add(event)
     })
+    yield* Effect.flatMap(store.types(id), (types) => checkIndex(header, index, types))
     for (const check of known) yield* check.finish
     const lease = yield* Effect.flatMap(store.lease(id), (row) => checkLease(header, row))
     return { id, events: header.lastSeq + 1, snapshots: known.length, unread: snapshots.length - known.length, lease }
@@ -165,6 +168,39 @@ const eventProblem = (types: Context.Tag.Service<EventTypes>, event: SessionEven
   return event.sourceEventSeqs?.some((source) => source >= seq) === true
     ? "expected sourceEventSeqs to name earlier events"
     : undefined
+}
+
+interface IndexedType {
+  readonly firstSeq: number
+  readonly ignorable: boolean
+}
+
+/** The index that tells what types a session holds, made anew: of a type's events the first that must be known counts, if any. */
+const indexEvent = (index: Map<string, IndexedType>, event: SessionEvent): void => {
+  const ignorable = event.ignorable === true
+  const present = index.get(event.type)
+  if (present === undefined || (present.ignorable && !ignorable)) {
+    index.set(event.type, { firstSeq: event.seq, ignorable })
+  }
+}
+
+/** What the stored index says of events that came after the header was read cannot be judged. */
+const checkIndex = (
+  header: StoredHeader,
+  index: ReadonlyMap<string, IndexedType>,
+  stored: ReadonlyArray<IndexedType & { readonly type: string }>
+): Effect.Effect<void, SessionLogCorrupt> => {
+  const rows = new Map(stored.map((row) => [row.type, row]))
+  for (const type of new Set([...index.keys(), ...rows.keys()])) {
+    const expected = index.get(type)
+    const row = rows.get(type)
+    if (row !== undefined && row.firstSeq > header.lastSeq) continue
+    if (expected?.firstSeq !== row?.firstSeq || expected?.ignorable !== row?.ignorable) {
+      const seq = expected?.firstSeq ?? row?.firstSeq ?? -1
+      return Effect.fail(corrupt(header, seq, `the index of types is wrong about "${type}"`))
+    }
+  }
+  return Effect.void
 }
 
 /** A fold of the events through a snapshot's, to be compared with it. */

@@ -2,11 +2,9 @@
 /**
  * The entry of the `afterturn` command.
  */
-import * as NodeContext from "@effect/platform-node/NodeContext"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Layer from "effect/Layer"
 import { wantsJson } from "./Argv.js"
 import { exitCodes } from "./CliError.js"
 import { main } from "./main.js"
@@ -21,7 +19,7 @@ const argv = process.argv.slice(2)
 
 // The first signal lets the command end in order; the runtime takes its handlers away then, so a second one ends the process.
 main(argv).pipe(
-  Effect.provide(Layer.merge(NodeContext.layer, NodeOutput.layer({ json: wantsJson(argv) }))),
+  Effect.provide(NodeOutput.layer({ json: wantsJson(argv) })),
   NodeRuntime.runMain({
     disableErrorReporting: true,
     disablePrettyLogger: true,

@@ -4,7 +4,6 @@
  * @since 0.1.0
  */
 import * as CommandDescriptor from "@effect/cli/CommandDescriptor"
-import type { NodeContext } from "@effect/platform-node/NodeContext"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
@@ -15,6 +14,7 @@ import type { CliError } from "./CliError.js"
 import { exitCodes, fromCause, render as renderError, usage } from "./CliError.js"
 import * as Commands from "./Commands.js"
 import * as Help from "./Help.js"
+import type { StdoutClosed } from "./Output.js"
 import { Output } from "./Output.js"
 import { version } from "./Version.js"
 
@@ -25,7 +25,7 @@ import { version } from "./Version.js"
  * @since 0.1.0
  * @category running
  */
-export const main = (argv: ReadonlyArray<string>): Effect.Effect<number, never, Output | NodeContext> =>
+export const main = (argv: ReadonlyArray<string>): Effect.Effect<number, never, Output> =>
   Effect.flatMap(Argv.parse(Commands.root, argv), perform).pipe(
     // Who closes stdout has seen enough.
     Effect.catchTag("StdoutClosed", () => Effect.void),
@@ -34,7 +34,7 @@ export const main = (argv: ReadonlyArray<string>): Effect.Effect<number, never, 
     Effect.catchAllCause((cause) => Option.match(fromCause(cause), { onNone: () => Effect.interrupt, onSome: report }))
   )
 
-const perform = (request: Argv.Request): Commands.Handler => {
+const perform = (request: Argv.Request): Effect.Effect<void, CliError | StdoutClosed, Output> => {
   switch (request._tag) {
     case "Version":
       return line(version)
@@ -44,7 +44,9 @@ const perform = (request: Argv.Request): Commands.Handler => {
       return Effect.flatMap(completions(request.shell), (lines) => line(lines.join("\n")))
     case "Run":
       return Effect.flatMap(levelOf(request.logLevel), (level) =>
-        find(request.path).run(request.args).pipe(Logger.withMinimumLogLevel(level), Effect.provide(layerLogger))
+        find(request.path)
+          .run(request.args)
+          .pipe(Logger.withMinimumLogLevel(level), Effect.provide(Layer.merge(layerLogger, layerNode)))
       )
   }
 }
@@ -69,6 +71,14 @@ const levelOf = (name: string | undefined): Effect.Effect<LogLevel.LogLevel, Cli
       )
     : Effect.succeed(level)
 }
+
+/** Loaded for commands only: help has no use for files and processes. */
+const layerNode = Layer.unwrapEffect(
+  Effect.map(
+    Effect.promise(() => import("@effect/platform-node/NodeContext")),
+    ({ layer }) => layer
+  )
+)
 
 /** Logs are lines on stderr, of JSON where errors are. */
 const layerLogger = Layer.unwrapEffect(

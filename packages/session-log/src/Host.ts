@@ -9,6 +9,8 @@ import * as Layer from "effect/Layer"
 import type { LeaseHolder } from "./SessionStore.js"
 
 /**
+ * Who this process is to others, and what it knows of them.
+ *
  * @since 0.1.0
  * @category tags
  */

@@ -24,8 +24,12 @@ export interface Projection<in out State, in out Encoded = State> {
   /** How a snapshot is written. */
   readonly schema: Schema.Schema<State, Encoded>
   readonly initial: State
+  /**
+   * The data of an event whose type is registered has passed its Schema before it comes here; a stored event that does not ends
+   * the fold as `SessionLogCorrupt`.
+   */
   readonly apply: (state: State, event: SessionEvent) => State
-  /** The only event types that `apply` looks at; absent: any. */
+  /** The only event types that `apply` looks at; absent: any. Only these are read from the store. */
   readonly types: ReadonlyArray<string> | undefined
   /**
    * What a fork's projection begins with: `own` folds only the session's own events (the parent's are history); `inherited`
@@ -33,6 +37,15 @@ export interface Projection<in out State, in out Encoded = State> {
    */
   readonly history: "own" | "inherited"
 }
+
+/**
+ * Some projection, when it does not matter of what.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+// biome-ignore lint/suspicious/noExplicitAny: a projection is invariant in its state, so that nothing else names them all
+export type Any = Projection<any, any>
 
 /**
  * Declares a projection.
@@ -46,7 +59,7 @@ export const make = <State, Encoded>(options: {
   readonly schema: Schema.Schema<State, Encoded>
   readonly initial: State
   readonly apply: (state: State, event: SessionEvent) => State
-  readonly types?: ReadonlyArray<string>
+  readonly types?: ReadonlyArray<string> | undefined
   readonly history?: "own" | "inherited"
 }): Projection<State, Encoded> => ({ types: undefined, history: "own", ...options })
 
@@ -62,6 +75,8 @@ export interface Projected<out State> {
 }
 
 /**
+ * The values of projections, kept as long as they are of use.
+ *
  * @since 0.1.0
  * @category tags
  */
@@ -82,7 +97,8 @@ export class Projections extends Context.Tag("@afterturn/session-log/Projections
 
     /**
      * Decides on the present value and appends what was decided, as one step: when another append came between, the value is
-     * folded on and the decision made again. `decide` must be free of side effects; no events means nothing is appended.
+     * folded on and the decision made again. `decide` must be free of side effects; no events means nothing is appended. One
+     * decision of a session at a time in this process: a decision within a decision on the same session is a defect.
      */
     readonly decide: <State, Encoded, A, E, R>(
       id: SessionId,

@@ -20,18 +20,27 @@ import type { SessionStoreError } from "./SessionStore.js"
 export interface Lease {
   readonly sessionId: SessionId
   readonly epoch: number
-  /** Waits until the lease is lost to another host; never returns while it is held. */
+  /**
+   * Waits until the lease is lost: another host has it, or the store could not be reached until it had expired. Never returns
+   * while it is held. A driver must then stop and close the lease's scope.
+   */
   readonly lost: Effect.Effect<LeaseLost>
 }
 
 /**
+ * Who drives which session.
+ *
  * @since 0.1.0
  * @category tags
  */
 export class SessionLeases extends Context.Tag("@afterturn/session-log/SessionLeases")<
   SessionLeases,
   {
-    /** Takes the lease of a session for as long as the scope is open, kept alive by a heartbeat on `Clock`. */
+    /**
+     * Takes the lease of a session for as long as the scope is open, kept alive by a heartbeat on `Clock`. A holder that is
+     * provably dead is replaced at once. `SessionLeased` also when a driver of this process has the session and has not yet
+     * stopped, its lease lost or not.
+     */
     readonly acquire: (
       id: SessionId
     ) => Effect.Effect<Lease, SessionNotFound | SessionLeased | SessionStoreError, Scope.Scope>

@@ -148,6 +148,8 @@ export interface SessionLogOptions {
 }
 
 /**
+ * The log of every session: what was appended is stored, and nothing else is.
+ *
  * @since 0.1.0
  * @category tags
  */
@@ -174,7 +176,7 @@ export class SessionLog extends Context.Tag("@afterturn/session-log/SessionLog")
      * Appends events atomically under contiguous seqs and returns them as stored. When it returns they are durable (as far as
      * the store's durability goes). Appends of one session keep their order; appends of many fibers share a transaction.
      * An interrupted caller leaves all of its events or none. `expectedSeq` is the seq that the last stored event must have
-     * (-1: none).
+     * (-1: none). The data that comes back is frozen. While this process drives the session, the append is made under its lease.
      */
     readonly append: (
       id: SessionId,
@@ -182,7 +184,10 @@ export class SessionLog extends Context.Tag("@afterturn/session-log/SessionLog")
       options?: { readonly expectedSeq?: number }
     ) => Effect.Effect<ReadonlyArray<SessionEvent>, AppendError>
 
-    /** Events in order, read in pages; nothing is held open between pulls. */
+    /**
+     * Events in order, read in pages; nothing is held open between pulls. Rows, order and JSON are checked, data against Schemas
+     * is not: that is for who wants typed data (`EventType.decode`), for projections and for `SessionVerify`.
+     */
     readonly read: (id: SessionId, options?: ReadOptions) => Stream.Stream<SessionEvent, ReadError>
 
     /** The seq of the last event, -1 when there is none. */

@@ -46,6 +46,8 @@ export interface TodoOptions {
   readonly maxItems?: number | undefined
   /** Characters (code points) of one content after trimming, at most. Default 10,000. */
   readonly maxContentLength?: number | undefined
+  /** Characters (UTF-16 units) of all contents of a list together, at most. Default 1,000,000. */
+  readonly maxTotalLength?: number | undefined
 }
 
 /**
@@ -59,6 +61,7 @@ export interface TodoSettings {
   readonly clearOn: ClearOn
   readonly maxItems: number
   readonly maxContentLength: number
+  readonly maxTotalLength: number
 }
 
 /**
@@ -97,7 +100,8 @@ const Options = Schema.Struct({
   ).annotations({ missingMessage: () => `${choice}, got nothing; there is no default` }),
   clearOn: Schema.optionalWith(ClearOn, { exact: true, default: () => "every-turn" as const }),
   maxItems: Schema.optionalWith(Limit, { exact: true, default: () => 1000 }),
-  maxContentLength: Schema.optionalWith(Limit, { exact: true, default: () => 10_000 })
+  maxContentLength: Schema.optionalWith(Limit, { exact: true, default: () => 10_000 }),
+  maxTotalLength: Schema.optionalWith(Limit, { exact: true, default: () => 1_000_000 })
 })
 
 const decode = Schema.decodeUnknownEither(Options, { errors: "all", onExcessProperty: "error" })

@@ -71,7 +71,8 @@ export class InvalidTodo extends Schema.TaggedError<InvalidTodo>("@afterturn/tod
 }
 
 /**
- * More todos than `maxItems`, or a content of more characters than `maxContentLength`.
+ * More todos than `maxItems`, a content of more characters than `maxContentLength`, or contents of more than `maxTotalLength`
+ * together.
  *
  * @since 0.1.0
  * @category errors

@@ -19,6 +19,7 @@ export interface TodoPolicy {
   readonly allowParallelInProgress: boolean
   readonly maxItems: number
   readonly maxContentLength: number
+  readonly maxTotalLength: number
 }
 
 const isStatus = Schema.is(TodoItem.fields.status)
@@ -59,12 +60,17 @@ const readList = (todos: unknown, policy: TodoPolicy): Either.Either<ReadonlyArr
     )
   }
   const items: Array<TodoItem> = []
+  let total = 0
   for (let position = 0; position < length; position++) {
     const item = readItem(todos[position], `todos[${position}]`, policy)
     if (Either.isLeft(item)) return Either.left(item.left)
     items.push(item.right)
+    total += item.right.content.length
   }
-  return Either.right(items)
+  const maximum = policy.maxTotalLength
+  return total > maximum
+    ? Either.left(new TodoLimitExceeded({ path: "todos", limit: "characters", maximum, actual: total }))
+    : Either.right(items)
 }
 
 const readItem = (value: unknown, path: string, policy: TodoPolicy): Either.Either<TodoItem, TodoError> => {

@@ -52,7 +52,9 @@ export const request = (
 
 export const holder = (name: string): LeaseHolder => ({ host: name, bootId: "boot", pid: 7, startedAt: "11" })
 
-export const everything = {
+export type Page = Parameters<SessionStore["Type"]["read"]>[1]
+
+export const everything: Page = {
   fromSeq: 0,
   toSeq: Number.MAX_SAFE_INTEGER,
   types: undefined,
@@ -80,16 +82,13 @@ const forkOf = Effect.fnUntraced(function* (parent: SessionId, seedLength: numbe
 })
 
 /** The texts of the events that `event` made. */
-export const texts = Effect.fnUntraced(function* (id: SessionId, page?: Partial<typeof everything>) {
+export const texts = Effect.fnUntraced(function* (id: SessionId, page?: Partial<Page>) {
   const store = yield* SessionStore
   const events = yield* store.read(id, { ...everything, ...page })
   return events.map((found) => JSON.parse(found.data) as string)
 })
 
-const seqs = Effect.fnUntraced(function* (
-  id: SessionId,
-  page?: Partial<Omit<typeof everything, "types">> & { readonly types?: ReadonlyArray<string> }
-) {
+const seqs = Effect.fnUntraced(function* (id: SessionId, page?: Partial<Page>) {
   const store = yield* SessionStore
   return (yield* store.read(id, { ...everything, ...page })).map((found) => found.seq)
 })
@@ -535,6 +534,7 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
         assert.deepStrictEqual(yield* texts(early), ["a0", "a1", "e0"])
         assert.deepStrictEqual(yield* texts(edge), ["a0", "a1", "a2"])
         assert.deepStrictEqual(yield* texts(c, { fromSeq: 2, toSeq: 5, limit: 3 }), ["a2", "b0", "b1"])
+        assert.deepStrictEqual(yield* texts(c, { types: ["note"], limit: 4 }), ["a0", "a1", "a2", "b0"])
       })
     )
 

@@ -1,5 +1,7 @@
 import * as AgentEvents from "@afterturn/agent/AgentEvents"
 import type { MessageSource } from "@afterturn/agent/AgentMessage"
+import type { EventTypes } from "@afterturn/session-log/EventTypes"
+import type { Projections } from "@afterturn/session-log/Projection"
 import type { EventInput, SessionEvent, SessionId } from "@afterturn/session-log/SessionEvent"
 import { layerMemory, SessionLog } from "@afterturn/session-log/SessionLog"
 import { layer, Todo } from "@afterturn/todo/Todo"
@@ -10,12 +12,18 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 
-/** The service on a log, an own one in memory unless given. */
-export const layerTodos = (options?: Partial<TodoConfig.TodoOptions>, log = layerMemory) =>
+/** The service on this log. */
+export const layerOn = <More, E>(
+  log: Layer.Layer<SessionLog | Projections | EventTypes | More, E>,
+  options?: Partial<TodoConfig.TodoOptions>
+) =>
   layer.pipe(
     Layer.provideMerge(TodoConfig.layer({ allowParallelInProgress: false, ...options })),
     Layer.provideMerge(log)
   )
+
+/** The service on a log of its own, in memory. */
+export const layerTodos = (options?: Partial<TodoConfig.TodoOptions>) => layerOn(layerMemory, options)
 
 export const item = (content: string, status: TodoItem["status"] = "pending"): TodoItem => ({ content, status })
 

@@ -1,10 +1,10 @@
 /** Values from outside, copied into plain JSON before anyone looks at them, and short, safe text about them. */
 
 /** Containers nested deeper are not read. */
-export const maxDepth = 64
+const maxDepth = 64
 
 /** Values with more parts are not read. */
-export const maxNodes = 200_000
+const maxNodes = 200_000
 
 /** Stands in a copy where the original held something that JSON can't say; `received` says what. */
 export class NotJson {

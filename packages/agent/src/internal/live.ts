@@ -1,10 +1,10 @@
+import type { EventTypes } from "@afterturn/session-log/EventTypes"
 import type { EventInput, SessionEvent, SessionHeader, SessionId } from "@afterturn/session-log/SessionEvent"
 import type { AppendError, SessionLog } from "@afterturn/session-log/SessionLog"
 import { SessionStoreError } from "@afterturn/session-log/SessionStore"
 import type * as Context from "effect/Context"
 import type * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as PubSub from "effect/PubSub"
 import * as EffectSchedule from "effect/Schedule"
 import * as SubscriptionRef from "effect/SubscriptionRef"
@@ -26,6 +26,7 @@ import { claim, closeOpenTurn, discard, discardQueued } from "./closing.js"
  */
 export interface Runtime {
   readonly log: Context.Tag.Service<SessionLog>
+  readonly types: Context.Tag.Service<EventTypes>
   readonly registry: Context.Tag.Service<ToolRegistry>
   readonly systemPrompt: Context.Tag.Service<SystemPrompt>
   readonly model: Context.Tag.Service<AgentModel>
@@ -62,6 +63,8 @@ export interface Live {
   state: AgentLog.AgentState
   counters: typeof AgentLog.Counters.Type
   phase: Phase
+  /** The seq of the newest `turn/start`: what the turn claimed stands after it. */
+  turnStartSeq: number
   /** Whether something in the inbox asks for a turn. */
   wake: boolean
   /** Read from the log when the first turn needs it. */
@@ -108,8 +111,9 @@ export const refresh = (live: Live): Effect.Effect<void> => {
     live.phase._tag === "turn" || live.phase._tag === "maintenance" || (live.phase._tag === "idle" && wanted)
       ? "running"
       : "idle"
-  const publish = SubscriptionRef.updateSome(live.status, (current) =>
-    current === status ? Option.none() : Option.some(status)
+  // A reference publishes each value that it is set to, also one that it has: only changes are to be seen.
+  const publish = Effect.flatMap(SubscriptionRef.get(live.status), (current) =>
+    current === status ? Effect.void : SubscriptionRef.set(live.status, status)
   )
   return live.phase._tag === "idle" && wanted ? Effect.zipRight(publish, live.latch.open) : publish
 }
@@ -172,11 +176,12 @@ export const openTurn = (
       }
       const { turn } = phase
       const claimed = claim(turn, messages)
-      yield* commit(live, [
+      const stored = yield* commit(live, [
         ...claimed.splices,
         AgentEvents.TurnStart.make({ turn, source: opener.source }),
         ...claimed.messages
       ])
+      live.turnStartSeq = stored[claimed.splices.length]?.seq ?? live.turnStartSeq
       live.phase = phase
       yield* refresh(live)
       return true

@@ -1,4 +1,5 @@
 import type { AppendError, ReadError } from "@afterturn/session-log/SessionLog"
+import { SessionLogCorrupt } from "@afterturn/session-log/SessionLog"
 import * as Prompt from "@effect/ai/Prompt"
 import * as Effect from "effect/Effect"
 import * as PubSub from "effect/PubSub"
@@ -23,7 +24,6 @@ export type TurnFailure = ModelError | AppendError | ReadError
 
 interface TurnContext {
   readonly live: Live
-  readonly agent: Agent
   readonly turn: number
   readonly history: HistoryModule.History
   readonly system: string
@@ -35,50 +35,55 @@ interface TurnContext {
  * The steps of an opened turn, to its end.
  */
 export const runTurn = (live: Live, agent: Agent, turn: number): Effect.Effect<void, TurnFailure> =>
-  Effect.gen(function* () {
-    const context = yield* beginTurn(live, agent, turn)
-    let step = 1
-    while ((yield* runStep(context, step)) === "continue") step++
-  }).pipe(Effect.provideService(CurrentAgent, agent))
+  Effect.flatMap(beginTurn(live, agent, turn), (context) =>
+    Effect.provideService(runSteps(context), CurrentAgent, agent)
+  )
 
+const runSteps = Effect.fnUntraced(function* (context: TurnContext) {
+  let step = 1
+  while ((yield* runStep(context, step)) === "continue") step++
+})
+
+/** A history that is too long is shortened before the prompt is rendered: what was known of it is stated there again. */
 const beginTurn = Effect.fnUntraced(function* (live: Live, agent: Agent, turn: number) {
   const { registry, systemPrompt } = live.runtime
   const history = live.history ?? (yield* loadHistory(live))
+  yield* compactIfLong(live, agent, history)
   const tools = yield* registry.tools(agent)
   const context: TurnContext = {
     live,
-    agent,
     turn,
     history,
     tools,
     toolsByName: new Map(tools.map((registered) => [registered.tool.name, registered])),
     system: yield* systemPrompt.render(agent)
   }
-  yield* compactIfLong(context)
   return context
 })
 
+/** The log hands out events whose data it has not compared with their types: that is done here, once. */
 const loadHistory = Effect.fnUntraced(function* (live: Live) {
+  const { log, types } = live.runtime
   const history = new HistoryModule.History()
-  yield* Stream.runForEach(live.runtime.log.read(live.id, { types: HistoryModule.types }), (event) =>
-    Effect.sync(() => history.add(event))
-  )
+  yield* Stream.runForEach(log.read(live.id, { types: HistoryModule.types }), (event) => {
+    const problem = types.get(event.type)?.problem(event.data)
+    return problem === undefined
+      ? Effect.sync(() => history.add(event))
+      : new SessionLogCorrupt({ sessionId: live.id, seq: event.seq, reason: `event "${event.type}": ${problem}` })
+  })
   live.history = history
   return history
 })
 
 /** What this turn claimed is never summarized away: it is what the turn is about. */
-const compactIfLong = Effect.fnUntraced(function* ({ agent, history, live, turn }: TurnContext) {
-  const { compaction, config, log } = live.runtime
+const compactIfLong = Effect.fnUntraced(function* (live: Live, agent: Agent, history: HistoryModule.History) {
+  const { compaction, config } = live.runtime
   if (compaction === undefined || history.estimatedTokens <= config.maxHistoryTokens) return
-  const throughSeq = (yield* log.lastSeq(live.id)) - claimedEvents(live)
+  const throughSeq = live.turnStartSeq
   const shortened = yield* compaction.summarize(agent, history.toMessages(throughSeq))
   if (shortened === undefined) return
-  yield* Effect.annotateLogs(Effect.logDebug("history compacted"), { turn, throughSeq })
   yield* commit(live, [AgentEvents.ContextCompacted.make({ throughSeq, ...shortened })])
 })
-
-const claimedEvents = (live: Live): number => live.state.open?.claimed.length ?? 0
 
 const runStep = Effect.fnUntraced(function* (context: TurnContext, step: number) {
   const { live, turn } = context

@@ -12,7 +12,10 @@ import * as Layer from "effect/Layer"
  * @since 0.1.0
  * @category layers
  */
-export const todoConfig: Layer.Layer<TodoConfig.TodoConfig> = Layer.orDie(
+export const todoConfig: Layer.Layer<TodoConfig.TodoConfig> = TodoConfig.layer({
+  allowParallelInProgress: true,
+  clearOn: "user-turn"
+}).pipe(
   // These very options are known to be fine.
-  TodoConfig.layer({ allowParallelInProgress: true, clearOn: "user-turn" })
+  Layer.orDie
 )

@@ -12,8 +12,11 @@ import type { SessionId } from "@afterturn/session-log/SessionEvent"
 import { SessionLog } from "@afterturn/session-log/SessionLog"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as ExecutionStrategy from "effect/ExecutionStrategy"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { failure, fromError, usage } from "../CliError.js"
 import type { Handler } from "../Commands.js"
@@ -56,17 +59,19 @@ export const run = (options: RunOptions): Handler =>
 const converse = (options: RunOptions) =>
   Effect.gen(function* () {
     const output = yield* Output
-    const { agent, fromSeq } = yield* open(options)
+    const scope = yield* Scope.fork(yield* Effect.scope, ExecutionStrategy.sequential)
+    const { agent, fromSeq } = yield* Scope.extend(open(options), scope)
     if (Option.isNone(options.session)) {
       yield* output.note(output.json ? JSON.stringify({ session: agent.id }) : `session ${agent.id}`)
     }
     const printer = RunPrinter.make(output)
     const finish = yield* follow(agent, fromSeq, printer)
+    const stop = (cause: string) => stopAgent(agent, scope, cause)
     const message = yield* agent.followup(user(options.prompt))
-    const quiet = yield* untilQuiet(agent, options.maxWait).pipe(
+    const quiet = yield* untilQuiet(agent, options.maxWait, stop).pipe(
       Effect.onInterrupt(() =>
         // What could not be cancelled or shown is in the log, where the next run finds it.
-        Effect.ignore(Effect.zipRight(agent.cancel("the command was interrupted"), finish))
+        Effect.ignore(Effect.zipRight(stop("the command was interrupted"), finish))
       )
     )
     yield* finish
@@ -77,6 +82,22 @@ const converse = (options: RunOptions) =>
       maxWait: quiet ? Option.none() : options.maxWait
     })
   })
+
+/**
+ * Ends the turn; what waits in the inbox stays for the next run. A cancel alone would let the agent open a turn for that at once, so
+ * it is disposed while it closes the one that runs.
+ */
+const stopAgent = (agent: Agent, scope: Scope.CloseableScope, cause: string) =>
+  Effect.gen(function* () {
+    const projections = yield* Projections
+    const { value } = yield* projections.get(agent.id, AgentLog.state)
+    const cancel = agent.cancel(cause, { keepInbox: true })
+    if (value.nextTurn.length === 0) return yield* cancel
+    yield* Effect.all([cancel, Scope.close(scope, Exit.void)], { concurrency: "unbounded", discard: true })
+  }).pipe(
+    // It had closed by itself.
+    Effect.catchTag("AgentClosed", () => Effect.void)
+  )
 
 /** The agent of the session, and the seq of the first event that is new. */
 const open = ({ prompt, session }: RunOptions) =>
@@ -134,15 +155,17 @@ const follow = (agent: Agent, fromSeq: number, printer: RunPrinter.RunPrinter) =
     )
   })
 
-/** Waits until nothing runs; `false`: the time was over first, and the turn was ended. */
-const untilQuiet = (agent: Agent, maxWait: Option.Option<Duration.Duration>) =>
+/** Waits until nothing runs; `false`: the time was over first, and the agent was stopped. */
+const untilQuiet = <E, R>(
+  agent: Agent,
+  maxWait: Option.Option<Duration.Duration>,
+  stop: (cause: string) => Effect.Effect<void, E, R>
+) =>
   Option.match(maxWait, {
     onNone: () => Effect.as(agent.whenIdle, true),
     onSome: (duration) =>
       Effect.timeoutTo(agent.whenIdle, { duration, onSuccess: () => true, onTimeout: () => false }).pipe(
-        Effect.tap((quiet) =>
-          quiet ? Effect.void : agent.cancel(`--max-wait ${Duration.format(duration)} was over`, { keepInbox: true })
-        )
+        Effect.tap((quiet) => (quiet ? Effect.void : stop(`--max-wait ${Duration.format(duration)} was over`)))
       )
   })
 

@@ -13,6 +13,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { Handler } from "../Commands.js"
 import { text } from "../internal/input.js"
+import { inert, jsonText } from "../internal/json.js"
 import { withExistingStore, withStore } from "../internal/withStore.js"
 import { Output } from "../Output.js"
 import * as Render from "../Render.js"
@@ -64,7 +65,7 @@ export const list = (
         ...(Option.isSome(options.cwd) ? { cwd: options.cwd.value } : {}),
         ...(Option.isSome(options.parent) ? { parent: options.parent.value } : {})
       }).pipe(Stream.take(limit), Stream.runCollect, Effect.map(Chunk.toReadonlyArray))
-      yield* output.line(output.json ? JSON.stringify(found) : Render.sessions(found, output))
+      yield* output.line(output.json ? jsonText(found, output) : Render.sessions(found, output))
     })
   )
 
@@ -103,10 +104,10 @@ export const show = ({ db, id }: SessionOptions): Handler =>
       const events = log.read(id, { toSeq: header.lastSeq })
       if (output.json) {
         let separator = ""
-        yield* output.write(`{"header":${JSON.stringify(header)},"events":[`)
+        yield* output.write(`{"header":${jsonText(header, output)},"events":[`)
         yield* Stream.runForEachChunk(events, (chunk) => {
           const text = Chunk.toReadonlyArray(chunk)
-            .map((event) => JSON.stringify(event))
+            .map((event) => jsonText(event, output))
             .join(",")
           const write = output.write(separator + text)
           separator = ","
@@ -159,7 +160,7 @@ const writeHeader = ({ id }: SessionHeader) =>
   Effect.gen(function* () {
     const output = yield* Output
     const log = yield* SessionLog
-    yield* output.line(output.json ? JSON.stringify(yield* log.header(id)) : id)
+    yield* output.line(output.json ? jsonText(yield* log.header(id), output) : id)
   })
 
 /**
@@ -171,7 +172,11 @@ const writeHeader = ({ id }: SessionHeader) =>
 export const exportSession = ({ db, id }: SessionOptions): Handler =>
   withExistingStore(
     db,
-    Effect.flatMap(SessionLog, (log) => writeLines(log.exportJsonl(id)))
+    Effect.gen(function* () {
+      const log = yield* SessionLog
+      const output = yield* Output
+      yield* writeLines(Stream.map(log.exportJsonl(id), (line) => inert(line, output)))
+    })
   )
 
 /**
@@ -209,7 +214,7 @@ export const verify = ({ db, id }: DbOption & { readonly id: Option.Option<Sessi
         : Verify.all((error) => output.note(`not checked: ${error.message}`))
       if (output.json) {
         const all = yield* Stream.runCollect(verified)
-        return yield* output.line(JSON.stringify(Array.from(all)))
+        return yield* output.line(jsonText(Array.from(all), output))
       }
       yield* Stream.runForEach(verified, (one) => output.line(Render.verified(one)))
     })
@@ -228,7 +233,7 @@ export const gc = ({ db }: DbOption): Handler =>
       const store = yield* SessionStore
       const output = yield* Output
       const removed = yield* store.gc
-      yield* output.line(output.json ? JSON.stringify(removed) : `removed ${removed.events} events`)
+      yield* output.line(output.json ? jsonText(removed, output) : `removed ${removed.events} events`)
     })
   )
 
@@ -245,6 +250,6 @@ export const remove = ({ db, id }: SessionOptions): Handler =>
       const log = yield* SessionLog
       const output = yield* Output
       yield* log.remove(id)
-      yield* output.line(output.json ? JSON.stringify({ removed: id }) : `removed ${id}`)
+      yield* output.line(output.json ? jsonText({ removed: id }, output) : `removed ${id}`)
     })
   )

@@ -12,6 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import type { Handler } from "../Commands.js"
 import { todoConfig } from "../Compose/Todo.js"
+import { jsonText } from "../internal/json.js"
 import { withExistingStore } from "../internal/withStore.js"
 import { Output } from "../Output.js"
 import * as Render from "../Render.js"
@@ -36,7 +37,7 @@ const showPresent = (id: SessionOptions["id"]) =>
     // Says that there is no such session, rather than that it has no list.
     yield* Effect.flatMap(SessionLog, (log) => log.header(id))
     const todos = yield* todo.get(id)
-    if (output.json) return yield* output.line(JSON.stringify({ todos, counts: counts(todos ?? []) }))
+    if (output.json) return yield* output.line(jsonText({ todos, counts: counts(todos ?? []) }, output))
     yield* output.line(todos === null ? "no todo list" : `${Render.checklist(todos)}\n\n${countsText(counts(todos))}`)
   })
 
@@ -46,7 +47,7 @@ const showHistory = (id: SessionOptions["id"]) =>
     const todo = yield* Todo.Todo
     if (output.json) {
       const versions = yield* Stream.runCollect(todo.history(id))
-      return yield* output.line(JSON.stringify(Array.from(versions)))
+      return yield* output.line(jsonText(Array.from(versions), output))
     }
     const shown = yield* Stream.runFoldEffect(todo.history(id), 0, (count, version) =>
       Effect.as(output.line(`${count === 0 ? "" : "\n"}${Render.todoVersion(version, output)}`), count + 1)

@@ -8,6 +8,7 @@ import * as SafeText from "../chat/SafeText.js"
 import * as TextLayout from "../chat/TextLayout.js"
 import type { Output } from "../Output.js"
 import { callText, reasonText } from "../Render.js"
+import { jsonText } from "./json.js"
 
 /** A turn of the run that did not complete. */
 export interface FailedTurn {
@@ -35,7 +36,7 @@ export const make = (output: Context.Tag.Service<Output>): RunPrinter => {
   const note = (text: string) => output.note(TextLayout.truncate(SafeText.cleanLine(text), callColumns))
 
   const showEvent = (event: SessionEvent): Effect.Effect<void> => {
-    if (output.json) return write(`${JSON.stringify(event)}\n`)
+    if (output.json) return write(`${jsonText(event, output)}\n`)
     switch (event.type) {
       case AgentEvents.AssistantMessage.type:
         return decoded(AgentEvents.AssistantMessage.decode(event), speech.message)

@@ -15,6 +15,8 @@ import type { Machine } from "../Host.js"
 import { fromMachine, Host } from "../Host.js"
 
 /**
+ * This process on this machine.
+ *
  * @since 0.1.0
  * @category layers
  */

@@ -7,7 +7,7 @@
  * @since 0.1.0
  */
 
-import * as fs from "node:fs/promises"
+import * as fs from "node:fs"
 import * as path from "node:path"
 import * as Reactivity from "@effect/experimental/Reactivity"
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -18,7 +18,6 @@ import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as dialects from "../internal/dialect.js"
 import { probe } from "../internal/fileSystem.js"
@@ -82,6 +81,8 @@ export interface Info {
  */
 export class SqliteInfo extends Context.Tag("@afterturn/session-log/SqliteInfo")<SqliteInfo, Info>() {}
 
+type Commit = SessionStore["Type"]["commit"]
+
 /** How a connection is set up. */
 interface Setup {
   readonly wal: boolean
@@ -126,12 +127,15 @@ export const make = Effect.fnUntraced(function* (
   if (!inMemory) yield* ensureFile(filename, setup, options)
   const { database, journalMode, sql } = yield* connect(filename, setup)
   const store = yield* Effect.provideService(Sql.make(options), SqlClient.SqlClient, sql)
-  // Says now, not at the first append, that the file cannot be written.
-  yield* database.write(() => Effect.void)
+  // A write that changes nothing says now, not at the first append, that the file cannot be written.
+  yield* database.write((connection) =>
+    Databases.run(connection, "DELETE FROM afterturn_loose_segments WHERE segment < 0", [])
+  )
   if (!inMemory && !setup.wal) yield* warnOfJournal(filename, fileSystem)
-  if (journalMode === "wal") yield* keepWalSmall(filename, sql, setup)
+  if (journalMode === "wal") yield* checkpointAtClose(sql)
+  const commit = warnOfGrowth(filename, setup.journalSizeLimit, store.commit)
   const info: Info = { filename, fileSystem, journalMode, synchronous: setup.synchronous, schemaVersion }
-  return { store, sql, info }
+  return { store: { ...store, commit }, sql, info }
 })
 
 /**
@@ -202,28 +206,31 @@ const warnOfJournal = (filename: string, fileSystem: FileSystemKind) =>
       "opened with a rollback journal, which is slower; keep it on a local disk if you can"
   ).pipe(Effect.annotateLogs({ filename }))
 
-/**
- * Moves the log into the database when the store closes, and says so when it grows far beyond its limit meanwhile: then some
- * process keeps a read open.
- */
-const keepWalSmall = Effect.fnUntraced(function* (filename: string, sql: SqlClient.SqlClient, setup: Setup) {
+/** Moves the log into the database when the store closes. */
+const checkpointAtClose = (sql: SqlClient.SqlClient) =>
   // A checkpoint that others hold up is made up for by the last of them to close.
-  yield* Effect.addFinalizer(() => Effect.ignore(sql.unsafe("PRAGMA wal_checkpoint(TRUNCATE)")))
-  const threshold = 4 * setup.journalSizeLimit
-  let warned = false
-  const watch = Effect.gen(function* () {
-    const size = yield* Effect.promise(() =>
-      fs.stat(`${filename}-wal`).then(
-        (stats) => stats.size,
-        () => 0
-      )
-    )
-    if (size > threshold && !warned) {
-      yield* Effect.logWarning(
-        `the write-ahead log of the session database has grown to ${size} bytes: some process keeps a read open`
-      ).pipe(Effect.annotateLogs({ filename }))
-    }
-    warned = size > threshold
+  Effect.addFinalizer(() => Effect.ignore(sql.unsafe("PRAGMA wal_checkpoint(TRUNCATE)")))
+
+/** Commits between two looks at the log's size. By count, not by time: a clock that tests move must have nothing to wake. */
+const commitsBetweenLooks = 200
+
+/**
+ * Says so, once each time, when the log's file has grown far beyond its limit: then some process keeps a read open, and the log
+ * cannot begin anew.
+ */
+const warnOfGrowth = (filename: string, limit: number, commit: Commit): Commit => {
+  const threshold = 4 * limit
+  let commits = 0
+  let large = false
+  const look = Effect.suspend(() => {
+    const size = fs.statSync(`${filename}-wal`, { throwIfNoEntry: false })?.size ?? 0
+    const grown = size > threshold && !large
+    large = size > threshold
+    return grown ? warn(size) : Effect.void
   })
-  yield* Effect.forkScoped(Effect.repeat(watch, Schedule.spaced("1 minute")))
-})
+  const warn = (size: number) =>
+    Effect.logWarning(
+      `the write-ahead log of the session database has grown to ${size} bytes: some process keeps a read open`
+    ).pipe(Effect.annotateLogs({ filename }))
+  return (requests) => Effect.tap(commit(requests), () => (++commits % commitsBetweenLooks === 0 ? look : Effect.void))
+}

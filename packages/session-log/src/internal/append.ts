@@ -17,6 +17,7 @@ import { checkAll } from "./check.js"
 import type { Append, Outcome } from "./committer.js"
 import type { Engine } from "./engine.js"
 import { readableHeader } from "./engine.js"
+import { withNow } from "./now.js"
 import { maxMillis, stored } from "./rows.js"
 import type { Tracked } from "./tracked.js"
 import { learnLastSeq, signal } from "./tracked.js"
@@ -47,7 +48,7 @@ export const attempt = (
   events: ReadonlyArray<EventInput>,
   options?: AppendOptions
 ): Effect.Effect<ReadonlyArray<SessionEvent> | Conflict, Exclude<AppendError, SessionConflict>> =>
-  Effect.clockWith((clock) => {
+  withNow((now) => {
     const checked = checkAll(engine.registry, events)
     if (Either.isLeft(checked)) return Effect.fail(new EventRejected({ sessionId: id, ...checked.left }))
     if (events.length === 0) return attemptNothing(engine, id, options?.expectedSeq)
@@ -56,7 +57,7 @@ export const attempt = (
       sessionId: id,
       expectedSeq: options?.expectedSeq,
       epoch: tracked.driver?.lease?.epoch,
-      now: Math.floor(clock.unsafeCurrentTimeMillis()),
+      now,
       events: checked.right
     }
     const submitted = Effect.flatMap(engine.committer.submit(request), (outcome) => answer(request, outcome))
@@ -121,9 +122,18 @@ export const committed =
     const tracked = tracker.get(append.sessionId)
     if (tracked === undefined) return
     const lease = tracked.driver?.lease
-    if (result._tag === "lease-lost" && lease?.epoch === append.epoch) lease?.lose()
-    if (result._tag !== "committed") return
-    const lastSeq = result.firstSeq + append.events.length - 1
-    if (lease?.epoch === append.epoch) learnLastSeq(tracked, lease, lastSeq)
-    for (const watcher of tracked.watchers) signal(watcher, lastSeq)
+    const own = lease?.epoch === append.epoch ? lease : undefined
+    switch (result._tag) {
+      case "committed": {
+        const lastSeq = result.firstSeq + append.events.length - 1
+        learnLastSeq(tracked, own, lastSeq)
+        for (const watcher of tracked.watchers) signal(watcher, lastSeq)
+        return
+      }
+      case "conflict":
+        // Also under a lease: to a host whose clock is far ahead it had expired. Whoever decides again must see what came.
+        return learnLastSeq(tracked, own, result.actualSeq)
+      case "lease-lost":
+        return own?.lose()
+    }
   }

@@ -6,7 +6,6 @@ export interface Dialect {
   readonly begin: string
   /** A parameter where nothing else tells the server that it is an integer. */
   readonly integer: string
-  readonly greatest: string
   readonly least: string
   /** Locks the rows of a SELECT against changes, and against removal. */
   readonly forUpdate: string
@@ -20,7 +19,6 @@ export const sqlite: Dialect = {
   text: (statement) => statement,
   begin: "BEGIN IMMEDIATE",
   integer: "?",
-  greatest: "max",
   least: "min",
   forUpdate: "",
   forKeyShare: "",
@@ -38,7 +36,6 @@ export const pg: Dialect = {
   // A row lock that another holds is waited for in slices, as on SQLite, so that the wait has an end.
   begin: "BEGIN; SET LOCAL lock_timeout = '500ms'",
   integer: "?::bigint",
-  greatest: "greatest",
   least: "least",
   forUpdate: " FOR UPDATE",
   forKeyShare: " FOR KEY SHARE",

@@ -6,6 +6,7 @@ import type { SessionVersionUnsupported } from "../SessionLogError.js"
 import { SessionNotFound } from "../SessionLogError.js"
 import type { SessionStore, SessionStoreError, StoredHeader } from "../SessionStore.js"
 import type { Committer } from "./committer.js"
+import { withNow } from "./now.js"
 import { unsupported } from "./rows.js"
 import type { Tracker } from "./tracked.js"
 import { knownLastSeq, learnLastSeq } from "./tracked.js"
@@ -51,10 +52,9 @@ export const readableLastSeq = (
   engine: Engine,
   id: SessionId
 ): Effect.Effect<number, SessionNotFound | SessionVersionUnsupported | SessionStoreError> =>
-  Effect.clockWith((clock) => {
+  withNow((now) => {
     const tracked = engine.tracker.get(id)
-    const known =
-      tracked?.checked === true ? knownLastSeq(tracked, Math.floor(clock.unsafeCurrentTimeMillis())) : undefined
+    const known = tracked?.checked === true ? knownLastSeq(tracked, now) : undefined
     return known === undefined
       ? Effect.map(readableHeader(engine, id), (header) => header.lastSeq)
       : Effect.succeed(known)

@@ -22,18 +22,34 @@ const shared: ReadonlyMap<number, string> = new Map([
   [0x7461636f, "ocfs2"]
 ])
 
+/** Names for the usual local ones. */
+const local: ReadonlyMap<number, string> = new Map([
+  [0xef53, "ext"],
+  [0x58465342, "xfs"],
+  [0x9123683e, "btrfs"],
+  [0x2fc12fc1, "zfs"],
+  [0xf2f52010, "f2fs"],
+  [0x01021994, "tmpfs"],
+  [0x794c7630, "overlay"]
+])
+
+const unknown = { name: "unknown", local: true }
+
 /** By `statfs`, whose types mean something on Linux only; elsewhere, and where it fails, a folder is taken for local. */
 export const probe = (folder: string): Effect.Effect<{ readonly name: string; readonly local: boolean }> =>
   process.platform !== "linux"
-    ? Effect.succeed({ name: "unknown", local: true })
+    ? Effect.succeed(unknown)
     : Effect.match(
         Effect.tryPromise(() => fs.statfs(folder)),
         {
-          onFailure: () => ({ name: "unknown", local: true }),
-          onSuccess: ({ type }) => {
+          onFailure: () => unknown,
+          onSuccess: (stats) => {
             // A 32-bit field that some platforms sign-extend.
-            const name = shared.get(type >>> 0)
-            return name === undefined ? { name: `0x${(type >>> 0).toString(16)}`, local: true } : { name, local: false }
+            const type = stats.type >>> 0
+            const name = shared.get(type)
+            return name === undefined
+              ? { name: local.get(type) ?? `0x${type.toString(16)}`, local: true }
+              : { name, local: false }
           }
         }
       )

@@ -1,11 +1,11 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import type { EventTypes } from "../EventTypes.js"
 import type { Projection } from "../Projection.js"
 import type { SessionEvent, SessionId } from "../SessionEvent.js"
 import type { SessionLogCorrupt } from "../SessionLogError.js"
 import type { SessionStore, SessionStoreError, StoredHeader, StoredSnapshot } from "../SessionStore.js"
-import type { Engine } from "./engine.js"
 import { corrupt } from "./rows.js"
 
 /** How far a projection has been folded. */
@@ -19,7 +19,7 @@ export interface Fold<State> {
 }
 
 /** The first seq that a projection folds. */
-export const startOf = (
+const startOf = (
   projection: { readonly history: "own" | "inherited" },
   header: { readonly seedLength: number }
 ): number => (projection.history === "own" ? header.seedLength : 0)
@@ -63,7 +63,7 @@ export const encodeState = <State, Encoded>(projection: Projection<State, Encode
 
 /** Folds events that follow; those that are in it already are passed over. */
 export const advance = <State, Encoded>(
-  engine: Engine,
+  registry: (typeof EventTypes)["Service"],
   id: SessionId,
   projection: Projection<State, Encoded>,
   fold: Fold<State>,
@@ -72,26 +72,44 @@ export const advance = <State, Encoded>(
   Effect.suspend(() => {
     for (const event of events) {
       if (event.seq <= fold.asOfSeq) continue
-      const problem = step(engine, id, projection, fold, event)
+      const problem = step(registry, id, projection, fold, event)
       if (problem !== undefined) return Effect.fail(problem)
     }
     return Effect.void
   })
 
-/** Folds one event, and says what is wrong with it instead. */
+/** Folds one event, or says what is wrong with it: what a projection folds is of its type. */
 export const step = <State, Encoded>(
-  engine: Engine,
+  registry: (typeof EventTypes)["Service"],
   id: SessionId,
   projection: Projection<State, Encoded>,
   fold: Fold<State>,
   event: SessionEvent
 ): SessionLogCorrupt | undefined => {
-  if (projection.types === undefined || projection.types.includes(event.type)) {
-    const problem = engine.registry.get(event.type)?.problem(event.data)
-    if (problem !== undefined) return corrupt(id, event.seq, `event "${event.type}": ${problem}`)
+  const problem = concerns(projection, event) ? problemOf(registry, event) : undefined
+  if (problem !== undefined) return corrupt(id, event.seq, problem)
+  apply(projection, fold, event)
+  return undefined
+}
+
+/** What an event's registered type has against it. */
+export const problemOf = (registry: (typeof EventTypes)["Service"], event: SessionEvent): string | undefined => {
+  const problem = registry.get(event.type)?.problem(event.data)
+  return problem === undefined ? undefined : `event "${event.type}": ${problem}`
+}
+
+/** Folds an event that is known to be sound. */
+export const apply = <State, Encoded>(
+  projection: Projection<State, Encoded>,
+  fold: Fold<State>,
+  event: SessionEvent
+): void => {
+  if (concerns(projection, event)) {
     fold.value = projection.apply(fold.value, event)
     fold.unsaved++
   }
   fold.asOfSeq = event.seq
-  return undefined
 }
+
+const concerns = (projection: { readonly types: ReadonlyArray<string> | undefined }, event: SessionEvent): boolean =>
+  projection.types === undefined || projection.types.includes(event.type)

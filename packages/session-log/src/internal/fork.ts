@@ -1,15 +1,15 @@
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { SessionHeader, SessionId } from "../SessionEvent.js"
 import { headerVersion } from "../SessionEvent.js"
 import type { ForkOptions } from "../SessionLog.js"
 import type { SessionVersionUnsupported } from "../SessionLogError.js"
 import { InvalidForkBoundary, SessionExists, SessionNotFound } from "../SessionLogError.js"
-import type { SessionStoreError, StoredHeader } from "../SessionStore.js"
+import type { SessionStoreError, StoredEvent, StoredHeader } from "../SessionStore.js"
 import type { Engine } from "./engine.js"
 import { readableHeader } from "./engine.js"
 import * as Id from "./id.js"
-import { headerOf, plainText } from "./rows.js"
+import { now } from "./now.js"
+import { headerOf } from "./rows.js"
 
 type ForkError = SessionNotFound | SessionVersionUnsupported | SessionExists | InvalidForkBoundary | SessionStoreError
 
@@ -23,9 +23,9 @@ export const fork = (engine: Engine, id: SessionId, options?: ForkOptions): Effe
     const header = {
       id: options?.id ?? (yield* Id.make),
       version: headerVersion,
-      createdAt: yield* Effect.map(Clock.currentTimeMillis, Math.floor),
+      createdAt: yield* now,
       cwd: options?.cwd ?? parent.cwd,
-      title: options?.title === undefined ? parent.title : plainText(options.title),
+      title: options?.title ?? parent.title,
       parent: id,
       seedLength: boundary + 1,
       delegationDepth: options?.delegationDepth ?? parent.delegationDepth
@@ -69,19 +69,15 @@ const lastOf = (
   types: ReadonlyArray<string>,
   fromSeq: number,
   toSeq: number
-): Effect.Effect<{ readonly seq: number; readonly type: string } | undefined, SessionStoreError> =>
+): Effect.Effect<StoredEvent | undefined, SessionStoreError> =>
   Effect.gen(function* () {
-    let last: { readonly seq: number; readonly type: string } | undefined
+    let last: StoredEvent | undefined
+    let next = fromSeq
     while (true) {
-      const next: number = last === undefined ? fromSeq : last["seq"] + 1
-      const rows = yield* engine.store.read(id, {
-        fromSeq: next,
-        toSeq,
-        types,
-        limit: engine.pageEvents,
-        maxBytes: engine.pageBytes
-      })
+      const page = { fromSeq: next, toSeq, types, limit: engine.pageEvents, maxBytes: engine.pageBytes }
+      const rows = yield* engine.store.read(id, page)
       if (rows.length === 0) return last
-      last = rows.at(-1)!
+      last = rows[rows.length - 1]!
+      next = last.seq + 1
     }
   })

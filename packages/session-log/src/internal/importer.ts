@@ -8,7 +8,7 @@ import { ImportRejected } from "../SessionLogError.js"
 import type { NewStoredEvent, StoredHeader } from "../SessionStore.js"
 import { copy, formatPath } from "./json.js"
 import { describe } from "./parseError.js"
-import { isPlainText, newRow, plainText } from "./rows.js"
+import { newRow } from "./rows.js"
 
 /** Reads an export line by line. Synchronous; nothing is stored here. */
 export interface Importer {
@@ -141,7 +141,6 @@ const readEvent = (state: State, value: unknown): Read => {
   }
   const event = decoded.right
   if (event.seq !== state.events) return rejected(line, `expected seq ${state.events}, got ${event.seq}`)
-  if (!isPlainText(event.type)) return rejected(line, "expected an event type without NUL and lone surrogates")
   const copied = copy(event.data, { normalizeZero: true })
   if (!copied.ok) return rejected(line, `${copied.fault.reason} at data${formatPath(copied.fault.path)}`)
   const problem = state.registry.get(event.type)?.problem(copied.value)
@@ -170,8 +169,8 @@ const finish = (
     id: renamed ?? header.id,
     version: header.version,
     createdAt: toMillis(header.createdAt),
-    cwd: header.cwd === undefined ? null : plainText(header.cwd),
-    title: header.title === undefined ? null : plainText(header.title),
+    cwd: header.cwd ?? null,
+    title: header.title ?? null,
     parent: header.parent ?? null,
     seedLength,
     delegationDepth: header.delegationDepth

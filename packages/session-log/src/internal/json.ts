@@ -3,10 +3,10 @@
  */
 
 /** How deep values may nest. */
-export const maxDepth = 512
+const maxDepth = 512
 
 /** Where a value is not lossless JSON, and why. */
-export interface Fault {
+interface Fault {
   readonly path: ReadonlyArray<string | number>
   readonly reason: string
 }

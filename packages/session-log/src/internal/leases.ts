@@ -10,6 +10,7 @@ import type { SessionLeased } from "../SessionLogError.js"
 import { LeaseLost, SessionNotFound } from "../SessionLogError.js"
 import type { SessionStore, SessionStoreError, StoredLease } from "../SessionStore.js"
 import { leased } from "./append.js"
+import { withNow } from "./now.js"
 import { maxMillis } from "./rows.js"
 import type { HeldLease, Tracked, Tracker } from "./tracked.js"
 
@@ -52,7 +53,7 @@ const takeLease = (context: LeaseContext, id: SessionId): Effect.Effect<Lease, A
 
 /** One driver of a session in this process, from the moment it asks until its scope has closed. */
 const becomeDriver = (context: LeaseContext, id: SessionId): Effect.Effect<Driver, SessionLeased, Scope.Scope> =>
-  Effect.flatMap(expiry(context), (expiresAt) =>
+  withNow((now) =>
     Effect.acquireRelease(
       Effect.suspend(() => {
         const tracked = context.tracker.of(id)
@@ -63,7 +64,7 @@ const becomeDriver = (context: LeaseContext, id: SessionId): Effect.Effect<Drive
               sessionId: id,
               ...context.host.self,
               epoch: present?.epoch ?? 0,
-              expiresAt: present?.expiresAt ?? expiresAt
+              expiresAt: present?.expiresAt ?? expiresAfter(context, now)
             })
           )
         }
@@ -81,31 +82,24 @@ const becomeDriver = (context: LeaseContext, id: SessionId): Effect.Effect<Drive
 
 interface Driver {
   readonly tracked: Tracked
-  lease: Held | undefined
+  lease: HeldLease | undefined
 }
 
-interface Held extends HeldLease {
-  readonly lost: Deferred.Deferred<LeaseLost>
-}
-
-const expiry = (context: LeaseContext): Effect.Effect<number> =>
-  Effect.clockWith((clock) => Effect.succeed(expiresAfter(context, Math.floor(clock.unsafeCurrentTimeMillis()))))
-
-const expiresAfter = (context: LeaseContext, now: number): number => Math.min(now + context.ttlMillis, maxMillis)
+const expiresAfter = (context: LeaseContext, now: number): number =>
+  Math.min(now + Math.floor(context.ttlMillis), maxMillis)
 
 /** The row is given back with the scope, from the moment it is ours. */
 const attempt = (context: LeaseContext, id: SessionId, replaces: StoredLease | undefined) =>
   Effect.acquireRelease(
-    Effect.clockWith((clock) => {
-      const now = Math.floor(clock.unsafeCurrentTimeMillis())
-      return context.store.acquireLease({
+    withNow((now) =>
+      context.store.acquireLease({
         sessionId: id,
         holder: context.host.self,
         now,
         expiresAt: expiresAfter(context, now),
         replaces: replaces === undefined ? undefined : { epoch: replaces.epoch }
       })
-    }),
+    ),
     (result) => (result._tag === "acquired" ? release(context, result.lease) : Effect.void)
   ).pipe(
     Effect.flatMap((result) =>
@@ -122,13 +116,12 @@ const release = (context: LeaseContext, lease: StoredLease): Effect.Effect<void>
 const keep = (context: LeaseContext, driver: Driver, row: StoredLease): Effect.Effect<Lease, never, Scope.Scope> =>
   Effect.gen(function* () {
     const lost = yield* Deferred.make<LeaseLost>()
-    const held: Held = {
+    const held: HeldLease = {
       epoch: row.epoch,
       expiresAt: row.expiresAt,
-      lost,
+      isLost: false,
       lose: () => {
-        // What this process knew of the session is not to be trusted from here on.
-        held.expiresAt = -Infinity
+        held.isLost = true
         Deferred.unsafeDone(lost, Effect.succeed(new LeaseLost({ sessionId: row.sessionId })))
       }
     }
@@ -142,7 +135,7 @@ const keep = (context: LeaseContext, driver: Driver, row: StoredLease): Effect.E
  * Ends when the lease is lost: the epoch is another's, or nothing was heard of the store until the lease had expired. A clock
  * that jumped proves nothing: the store is asked first.
  */
-const heartbeat = (context: LeaseContext, id: SessionId, tracked: Tracked, held: Held): Effect.Effect<void> =>
+const heartbeat = (context: LeaseContext, id: SessionId, tracked: Tracked, held: HeldLease): Effect.Effect<void> =>
   Effect.gen(function* () {
     let pause = context.heartbeatMillis
     while (true) {
@@ -160,10 +153,9 @@ const renew = (
   context: LeaseContext,
   id: SessionId,
   tracked: Tracked,
-  held: Held
+  held: HeldLease
 ): Effect.Effect<"kept" | "gone" | "unknown"> =>
-  Effect.clockWith((clock) => {
-    const now = Math.floor(clock.unsafeCurrentTimeMillis())
+  withNow((now) => {
     const expiresAt = expiresAfter(context, now)
     return context.store.renewLease(id, held.epoch, expiresAt).pipe(
       Effect.map((renewed) => {
@@ -174,9 +166,10 @@ const renew = (
         return "kept"
       }),
       Effect.catchAll((error) =>
-        Effect.as(
+        Effect.zipRight(
           Effect.logWarning(`the lease of session "${id}" could not be renewed`, error),
-          Math.floor(clock.unsafeCurrentTimeMillis()) < held.expiresAt ? ("unknown" as const) : ("gone" as const)
+          // Later than it was asked: the store may have taken its time to fail.
+          withNow((later) => Effect.succeed(later < held.expiresAt ? ("unknown" as const) : ("gone" as const)))
         )
       )
     )

@@ -95,7 +95,7 @@ const schema = (pg: boolean): ReadonlyArray<string> => {
 const createSchema = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const pg = sql.onDialectOrElse({ pg: () => true, orElse: () => false })
-  yield* Effect.forEach(schema(pg), (statement) => sql.unsafe(statement), { discard: true })
+  yield* Effect.forEach(schema(pg), (statement) => sql.unsafe(statement).unprepared, { discard: true })
 })
 
 /** Append to this; never change an entry that was released. */

@@ -13,6 +13,7 @@ import { readableHeader } from "./engine.js"
 import type { Fold } from "./fold.js"
 import { advance, encodeState, load, step } from "./fold.js"
 import { follow } from "./follow.js"
+import { withNow } from "./now.js"
 import { readPage } from "./read.js"
 import { knownLastSeq } from "./tracked.js"
 
@@ -58,9 +59,9 @@ const get = <State, Encoded>(
   context: Context,
   entry: Entry<State, Encoded>
 ): Effect.Effect<Projected<State>, ReadError> =>
-  Effect.clockWith((clock) => {
+  withNow((now) => {
     const fold = entry.fold
-    const known = knownLastSeq(context.engine.tracker.get(entry.sessionId), clock.unsafeCurrentTimeMillis())
+    const known = knownLastSeq(context.engine.tracker.get(entry.sessionId), now)
     // This process drives the session and nothing was appended since: no query.
     if (fold !== undefined && fold.asOfSeq === known) return Effect.succeed(projected(fold))
     return entry.lock.withPermits(1)(refresh(context, entry, known))
@@ -80,7 +81,7 @@ const refresh = <State, Encoded>(
       const range = { fromSeq: fold.asOfSeq + 1, toSeq: lastSeq, types: projection.types, limit: Infinity }
       const events = yield* readPage(context.engine, sessionId, range)
       if (events.length === 0) fold.asOfSeq = Math.max(fold.asOfSeq, lastSeq)
-      else yield* advance(context.engine, sessionId, projection, fold, events)
+      else yield* advance(context.engine.registry, sessionId, projection, fold, events)
     }
     yield* saveWhenDue(context, entry, fold)
     return projected(fold)
@@ -114,7 +115,7 @@ const changes = <State, Encoded>(
       const later = follow(context.engine, id, { fromSeq: current.asOfSeq + 1, types: projection.types }).pipe(
         Stream.mapEffect((event) => {
           const before = fold.value
-          const problem = step(context.engine, id, projection, fold, event)
+          const problem = step(context.engine.registry, id, projection, fold, event)
           if (problem !== undefined) return Effect.fail(problem)
           return Effect.succeed(fold.value === before ? undefined : projected(fold))
         }),
@@ -163,8 +164,11 @@ const tryUntilStored = <State, Encoded, A, E, R>(
       // Another append came between. It got somewhere, so trying again always ends.
       if ("actualSeq" in stored) continue
       const fold = entry.fold
-      // Stored already: what is wrong with an event here shows at the next fold.
-      if (fold?.asOfSeq === current.asOfSeq) yield* Effect.ignore(advance(context.engine, id, projection, fold, stored))
+      if (fold?.asOfSeq === current.asOfSeq) {
+        const advanced = advance(context.engine.registry, id, projection, fold, stored)
+        // It is stored: what the fold has against it shows at the next one.
+        yield* Effect.ignore(advanced)
+      }
       return decision.value
     }
   })
@@ -234,6 +238,7 @@ const makeCache = (capacity: number): Cache => {
         present?.projection === projection
           ? present
           : { sessionId: id, projection, lock: Effect.unsafeMakeSemaphore(1), fold: undefined }
+      // Comes out as what went in: the projection that is compared above carries the types.
       entries.set(key, entry as unknown as Entry<unknown, unknown>)
       if (entries.size > capacity) entries.delete(entries.keys().next().value!)
       return entry

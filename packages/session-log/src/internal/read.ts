@@ -21,7 +21,7 @@ export interface Range {
 }
 
 /**
- * One page of a range that is known to be stored; empty only when none of its events is of `types`. Without `types` the page
+ * One page of a range that is known to be stored: at least its first event, unless none is of `types`. Without `types` the page
  * begins at `fromSeq` and has no gap.
  */
 export const readPage = (
@@ -38,6 +38,7 @@ export const readPage = (
     }
   )
 
+/** The sound events before the first fault; the fault itself when there are none: the page after them begins with it. */
 const decodePage = (
   range: Range,
   rows: ReadonlyArray<StoredEvent>
@@ -45,10 +46,14 @@ const decodePage = (
   const events: Array<SessionEvent> = []
   let next = range.fromSeq
   for (const row of rows) {
-    if (!isInPlace(range, row.seq, next))
-      return Either.left([next, `expected the event at ${next}, got one at ${row.seq}`])
-    const event = decodeRow(row)
-    if (Either.isLeft(event)) return Either.left([row.seq, event.left])
+    const event = isInPlace(range, row.seq, next)
+      ? decodeRow(row)
+      : Either.left(`expected the event at ${next}, got one at ${row.seq}`)
+    if (Either.isLeft(event)) {
+      return events.length > 0
+        ? Either.right(events)
+        : Either.left([range.types === undefined ? next : row.seq, event.left])
+    }
     events.push(event.right)
     next = row.seq + 1
   }

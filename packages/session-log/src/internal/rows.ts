@@ -7,12 +7,12 @@ import type { NewStoredEvent, StoredEvent, StoredHeader } from "../SessionStore.
 import type { CheckedEvent } from "./check.js"
 
 /** What `Instant` can write: years 0 through 9999. */
-export const minMillis = -62_167_219_200_000
+const minMillis = -62_167_219_200_000
 export const maxMillis = 253_402_300_799_999
 
 /** Events of a burst share their millisecond: its text is made once. */
 const instantMemo = { millis: Number.NaN, text: "" }
-export const instant = (millis: number): string => {
+const instant = (millis: number): string => {
   if (millis !== instantMemo.millis) {
     instantMemo.text = format(millis)
     instantMemo.millis = millis
@@ -43,7 +43,7 @@ export const isCount = (value: unknown): value is number => Number.isSafeInteger
 
 export const isCounts = (value: unknown): value is ReadonlyArray<number> => Array.isArray(value) && value.every(isCount)
 
-const isMillis = (value: number): boolean => Number.isInteger(value) && value >= minMillis && value <= maxMillis
+export const isMillis = (value: number): boolean => Number.isInteger(value) && value >= minMillis && value <= maxMillis
 
 const parse = (text: string): Either.Either<unknown, string> => {
   try {
@@ -98,11 +98,3 @@ export const headerOf = (row: Omit<StoredHeader, "lastSeq">): SessionHeader => (
 })
 
 export const summaryOf = (row: StoredHeader): SessionSummary => ({ ...headerOf(row), lastSeq: row.lastSeq })
-
-/**
- * Text as every database keeps it: a lone surrogate becomes U+FFFD and NUL goes. Only for names that people read; event data
- * is JSON text, which escapes both.
- */
-export const plainText = (text: string): string => text.replaceAll("\0", "").replace(/\p{Surrogate}/gu, "\uFFFD")
-
-export const isPlainText = (text: string): boolean => plainText(text) === text

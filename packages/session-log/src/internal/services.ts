@@ -1,4 +1,3 @@
-import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -23,10 +22,11 @@ import * as Id from "./id.js"
 import { exportJsonl, importJsonl } from "./jsonl.js"
 import * as Leases from "./leases.js"
 import { list } from "./list.js"
+import { now, withNow } from "./now.js"
 import * as Projecting from "./projections.js"
 import { read } from "./read.js"
 import { remove } from "./remove.js"
-import { headerOf, plainText, summaryOf } from "./rows.js"
+import { headerOf, summaryOf } from "./rows.js"
 import * as Tracking from "./tracked.js"
 
 export interface Services {
@@ -87,8 +87,8 @@ const makeLog = (engine: Engine, leases: (typeof SessionLeases)["Service"]): (ty
 })
 
 const lastSeq = (engine: Engine, id: SessionId) =>
-  Effect.clockWith((clock) => {
-    const known = Tracking.knownLastSeq(engine.tracker.get(id), clock.unsafeCurrentTimeMillis())
+  withNow((present) => {
+    const known = Tracking.knownLastSeq(engine.tracker.get(id), present)
     return known === undefined
       ? Effect.map(requireHeader(engine, id), (header) => header.lastSeq)
       : Effect.succeed(known)
@@ -102,14 +102,14 @@ const create = (
   options: CreateOptions = {}
 ): Effect.Effect<SessionHeader, SessionExists | SessionStoreError> =>
   Effect.gen(function* () {
-    const createdAt = yield* Effect.map(Clock.currentTimeMillis, Math.floor)
+    const createdAt = yield* now
     for (let attempt = 1; ; attempt++) {
       const header: Omit<StoredHeader, "lastSeq"> = {
         id: options.id ?? (yield* Id.make),
         version: headerVersion,
         createdAt,
-        cwd: options.cwd === undefined ? null : plainText(options.cwd),
-        title: options.title === undefined ? null : plainText(options.title),
+        cwd: options.cwd ?? null,
+        title: options.title ?? null,
         parent: options.parent ?? null,
         seedLength: 0,
         delegationDepth: options.delegationDepth ?? 0

@@ -20,7 +20,7 @@ export interface Database {
     body: (connection: Connection) => Effect.Effect<A, SqlError>
   ) => Effect.Effect<A, SessionStoreError>
   /**
-   * A write transaction. Waiting for it can be interrupted; once begun it runs to its end, so that an interrupted caller never
+   * A write transaction. Waiting for the write lock can be interrupted; once begun it runs to its end, so that an interrupted caller never
    * leaves half of it or an open lock. Any failure rolls back, that of the COMMIT included. Begins anew while the database is
    * busy: `body` may run more than once. `committed` runs right after the COMMIT, where no interruption comes between.
    */
@@ -41,6 +41,15 @@ export const query = (
 /** The present time as the columns hold it: a clock may give fractions, which an integer column refuses or keeps. */
 export const now: Effect.Effect<number> = Effect.map(Clock.currentTimeMillis, Math.floor)
 
+/**
+ * Lets timers and sockets have their turn. SQLite's driver answers at once, so a row of statements is one long step for the event
+ * loop, however often the fiber yields.
+ */
+export const eventLoopTurn: Effect.Effect<void> = Effect.async((resume) => {
+  const turn = setImmediate(() => resume(Effect.void))
+  return Effect.sync(() => clearImmediate(turn))
+})
+
 /** Runs a statement that answers no rows; the number of rows that it changed. */
 export const run = (
   connection: Connection,
@@ -57,7 +66,7 @@ const isBusy = (error: unknown): boolean => error instanceof SessionStoreError &
 
 /** Tries again while the database is busy. It sleeps on `Clock`, with jitter, so that only the caller is held up. */
 export const retryBusy = (budget: Duration.DurationInput) => {
-  const schedule = Schedule.exponential("5 millis", 1.6).pipe(
+  const schedule = Schedule.exponential("20 millis", 2).pipe(
     Schedule.union(Schedule.spaced("100 millis")),
     Schedule.jittered,
     Schedule.upTo(budget)
@@ -74,12 +83,12 @@ export const make = (sql: SqlClient, dialect: Dialect, busyTimeout: Duration.Dur
     Effect.mapError(attempt, (error) =>
       error instanceof SqlError ? fromSqlError(error) : (error as Exclude<E, SqlError>)
     )
+  // PostgreSQL's pool never gets back a connection that came for an interrupted caller: there the wait runs to its end.
+  const reserve = dialect.name === "pg" ? Effect.uninterruptible(sql.reserve) : sql.reserve
   const onConnection = <A, E>(body: (connection: Connection) => Effect.Effect<A, E>) =>
     Effect.uninterruptibleMask((restore) =>
       Effect.flatMap(Scope.make(), (scope) =>
-        Effect.onExit(Effect.flatMap(restore(Scope.extend(sql.reserve, scope)), body), (exit) =>
-          Scope.close(scope, exit)
-        )
+        Effect.onExit(Effect.flatMap(restore(Scope.extend(reserve, scope)), body), (exit) => Scope.close(scope, exit))
       )
     )
   return {

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import type { SessionId } from "../SessionEvent.js"
 import type { SessionStore, SessionStoreError } from "../SessionStore.js"
 import type { Database } from "./sqlDatabase.js"
-import { now, query, run } from "./sqlDatabase.js"
+import { eventLoopTurn, now, query, run } from "./sqlDatabase.js"
 
 type Service = SessionStore["Type"]
 
@@ -46,6 +46,7 @@ export const makeReclaim = (database: Database): Reclaim => {
       const result = yield* database.write((connection) => step(connection, segment))
       total += result.deleted
       more = result.more
+      if (more) yield* eventLoopTurn
     }
     return total
   })

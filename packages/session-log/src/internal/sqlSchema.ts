@@ -78,8 +78,8 @@ export const prepare = (sql: SqlClient.SqlClient, database: Database): Effect.Ef
   return database.retryBusy(Effect.retry(step, { times: 5, while: lostRace }))
 }
 
-/** PostgreSQL's unique violation and "already exists": another process created the same table in the same instant. */
-const lostRace = (error: SessionStoreError): boolean => {
-  const code = (error.cause as { readonly code?: unknown } | undefined)?.code
-  return code === "23505" || code === "42P07"
-}
+/** PostgreSQL when another process made the table in the same instant: a taken name in its catalog, a table, a type. */
+const takenName: ReadonlySet<unknown> = new Set(["23505", "42P07", "42710"])
+
+const lostRace = (error: SessionStoreError): boolean =>
+  takenName.has((error.cause as { readonly code?: unknown } | undefined)?.code)

@@ -37,8 +37,8 @@ export const makeStage = (database: Database, writes: Writes, reclaim: Reclaim):
     )
   })
 
-  /** Closing leaves events for the next `gc` when the database does not take the deletion now, and loses nothing else. */
   const close = (segment: number) =>
+    // When the database does not take the deletion now, the events take up space until the next `gc`; nothing else is lost.
     Effect.ignore(
       Effect.zipRight(
         database.write((connection) => run(connection, abandon, [segment])),

@@ -101,7 +101,7 @@ export const inspect = Effect.fnUntraced(function* (filename: string): Effect.fn
   const size = yield* sizeOf(filename)
   if (size === undefined) {
     for (const suffix of ["-wal", "-journal"]) {
-      if ((yield* sizeOf(filename + suffix)) === undefined || (yield* sizeOf(filename)) !== undefined) continue
+      if (((yield* sizeOf(filename + suffix)) ?? 0) === 0 || (yield* sizeOf(filename)) !== undefined) continue
       // A new database would take the old one's log for its own.
       return yield* notADatabase(filename, `it is missing, but its log is there (${path.basename(filename)}${suffix})`)
     }

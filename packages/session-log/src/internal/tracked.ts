@@ -15,7 +15,8 @@ export interface Watcher {
 export interface HeldLease {
   readonly epoch: number
   expiresAt: number
-  /** Another holds the session now. */
+  isLost: boolean
+  /** Takes note that another holds the session now. */
   readonly lose: () => void
 }
 
@@ -82,7 +83,7 @@ export const make = (capacity: number): Tracker => {
 /** The last seq, when it is known without asking: this process holds the lease, so nobody else appends. */
 export const knownLastSeq = (tracked: Tracked | undefined, now: number): number | undefined => {
   const lease = tracked?.driver?.lease
-  return lease === undefined || lease.expiresAt <= now ? undefined : tracked!.lastSeq
+  return lease === undefined || lease.isLost || lease.expiresAt <= now ? undefined : tracked?.lastSeq
 }
 
 /**

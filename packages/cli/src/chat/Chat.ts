@@ -1,0 +1,133 @@
+/**
+ * `afterturn chat`: a conversation with the agent of a session, at a terminal or through pipes.
+ *
+ * @since 0.1.0
+ */
+
+import { AgentModel } from "@afterturn/agent/AgentModel"
+import { Agents } from "@afterturn/agent/Agents"
+import type { SessionId } from "@afterturn/session-log/SessionEvent"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as FiberRef from "effect/FiberRef"
+import * as HashSet from "effect/HashSet"
+import * as Logger from "effect/Logger"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import { fromError } from "../CliError.js"
+import type { Handler } from "../Commands.js"
+import { agentLayer } from "../Compose.js"
+import * as Database from "../Database.js"
+import { text } from "../internal/input.js"
+import { Output } from "../Output.js"
+import * as Route from "../Route.js"
+import * as Display from "./Display.js"
+import * as Interactive from "./Interactive.js"
+import * as Plain from "./Plain.js"
+import * as Recall from "./Recall.js"
+import * as Row from "./Row.js"
+import * as SafeText from "./SafeText.js"
+import * as SlashCommand from "./SlashCommand.js"
+import * as NodeTty from "./Tty/Node.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ChatOptions {
+  /** The session to go on with. Default: a new one. */
+  readonly session: Option.Option<SessionId>
+  readonly model: Option.Option<string>
+  readonly db: Option.Option<string>
+}
+
+/** The turns of a resumed session that are shown again. */
+const recalledTurns = 3
+
+/**
+ * Talks to the agent of a session. At a terminal that is a screen with an input line; else each line of stdin is a message, and the
+ * text goes to stdout.
+ *
+ * @since 0.1.0
+ * @category commands
+ */
+export const chat = (options: ChatOptions): Handler =>
+  Effect.gen(function* () {
+    const route = yield* Route.resolve(options.model)
+    const db = yield* Database.resolve(options.db)
+    const layer = agentLayer({ db, route })
+    yield* (yield* isTerminal)
+      ? Effect.provide(atTerminal(options), layer)
+      : Effect.provide(throughPipes(options), layer)
+  }).pipe(Effect.mapError((error) => (error._tag === "StdoutClosed" ? error : fromError(error))))
+
+const isTerminal = Effect.gen(function* () {
+  const { terminal } = yield* Output
+  return terminal && process.stdin.isTTY === true && !Option.contains(yield* Database.variable("TERM"), "dumb")
+})
+
+const throughPipes = (options: ChatOptions) =>
+  Effect.gen(function* () {
+    const opened = yield* open(options)
+    const commands = [yield* SlashCommand.todo, SlashCommand.quit]
+    const input = Stream.splitLines(text("-"))
+    yield* Plain.run({ ...opened, input, commands: [...commands, SlashCommand.help(commands, { keys: false })] })
+  }).pipe(Effect.scoped)
+
+const atTerminal = (options: ChatOptions) =>
+  Effect.gen(function* () {
+    const happenings = yield* Display.makeHappenings
+    const talking = Effect.scoped(talk(options, happenings))
+    yield* Effect.locally(talking, FiberRef.currentLoggers, HashSet.make(logInto(happenings)))
+  })
+
+const talk = (options: ChatOptions, happenings: Display.Happenings) =>
+  Effect.gen(function* () {
+    const opened = yield* open(options)
+    const output = yield* Output
+    const { route } = yield* AgentModel
+    const { agent } = opened
+    const commands = [yield* SlashCommand.todo, SlashCommand.quit]
+    yield* Interactive.run({
+      ...opened,
+      title: `${route} · ${agent.header.title ?? agent.id}`,
+      commands: [...commands, SlashCommand.help(commands, { keys: true })],
+      happenings,
+      color: output.colour
+    }).pipe(Effect.scoped, Effect.provide(NodeTty.layer))
+    yield* output.line(
+      `To go on: afterturn chat --session ${agent.id}${typed("--db", options.db)}${typed("--model", options.model)}`
+    )
+  })
+
+const typed = (name: string, value: Option.Option<string>): string =>
+  Option.match(value, { onNone: () => "", onSome: (given) => ` ${name} ${given}` })
+
+/** Logs go where they do not tear the screen. */
+const logInto = (happenings: Display.Happenings): Logger.Logger<unknown, void> =>
+  Logger.make(({ cause, logLevel, message }) => {
+    const parts = [message].flat().map(String)
+    const reason = Cause.isEmpty(cause) ? [] : [Cause.pretty(cause)]
+    const line = SafeText.clean([...parts, ...reason].join(" ").slice(0, 2000))
+    happenings.unsafeOffer({
+      _tag: "Note",
+      lines: Row.lines(`${logLevel.label.toLowerCase()}: ${line}`, { style: "dim" })
+    })
+  })
+
+/** The agent of the session, and what it last said. */
+const open = ({ session }: ChatOptions) =>
+  Effect.gen(function* () {
+    const agents = yield* Agents
+    const create = (id: Option.Option<SessionId>) =>
+      Effect.gen(function* () {
+        const agent = yield* agents.create({ cwd: process.cwd(), ...(Option.isSome(id) ? { id: id.value } : {}) })
+        return { agent, recalled: Recall.nothing }
+      })
+    if (Option.isNone(session)) return yield* create(session)
+    const resume = Effect.gen(function* () {
+      const recalled = yield* Recall.recall(session.value, recalledTurns)
+      return { agent: yield* agents.resume(session.value), recalled }
+    })
+    return yield* Effect.catchTag(resume, "SessionNotFound", () => create(session))
+  })

@@ -1,0 +1,117 @@
+/**
+ * What a person asks the chat itself: lines that begin with `/`. A capability adds its own by one more of these.
+ *
+ * @since 0.1.0
+ */
+import type { Agent } from "@afterturn/agent/Agent"
+import { Todo } from "@afterturn/todo/Todo"
+import { counts, countsText } from "@afterturn/todo/TodoList"
+import * as Effect from "effect/Effect"
+import * as Row from "./Row.js"
+import * as SafeText from "./SafeText.js"
+import * as View from "./View.js"
+
+/**
+ * What a command may do beside reading services: answer, and leave the chat.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Chat {
+  readonly agent: Agent
+  readonly print: (lines: ReadonlyArray<Row.Line>) => Effect.Effect<void>
+  readonly quit: Effect.Effect<void>
+}
+
+/**
+ * `name` is without the slash. `argument` is what follows it, trimmed. A failure is shown as one line.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface SlashCommand {
+  readonly name: string
+  readonly summary: string
+  readonly run: (argument: string, chat: Chat) => Effect.Effect<void, { readonly message: string }>
+}
+
+const keys: ReadonlyArray<readonly [string, string]> = [
+  ["Enter", "says it to the agent: while it works, it reads it with its next step"],
+  ["Alt-Enter", "a line break (also Shift-Enter where the terminal tells it apart, and Ctrl-J)"],
+  ["Up, Down", "what was entered before"],
+  ["Ctrl-C", "stops the agent; twice within 2 seconds leaves"],
+  ["Ctrl-D", "leaves, when nothing is entered"],
+  ["Ctrl-L", "draws the screen anew"],
+  ["//text", "says /text to the agent"]
+]
+
+/**
+ * `/help`: the commands, and the keys where there are keys.
+ *
+ * @since 0.1.0
+ * @category commands
+ */
+export const help = (commands: ReadonlyArray<SlashCommand>, options: { readonly keys: boolean }): SlashCommand => {
+  const command: SlashCommand = {
+    name: "help",
+    summary: "shows this",
+    run: (_, chat) => {
+      const named = [...commands, command].map(({ name, summary }) => [`/${name}`, summary] as const)
+      return chat.print([...named, ...(options.keys ? keys : [])].map(([term, text]) => entry(term, text)))
+    }
+  }
+  return command
+}
+
+const entry = (term: string, text: string): Row.Line =>
+  Row.line(text, { label: Row.span(`  ${term.padEnd(11)}`, "accent"), style: "dim" })
+
+/**
+ * `/todo`: the whole list, however long.
+ *
+ * @since 0.1.0
+ * @category commands
+ */
+export const todo: Effect.Effect<SlashCommand, never, Todo> = Effect.map(Todo, (service) => ({
+  name: "todo",
+  summary: "shows the todo list",
+  run: (_, chat) => Effect.flatMap(service.get(chat.agent.id), (todos) => chat.print(todoLines(todos)))
+}))
+
+const todoLines = (todos: Parameters<typeof View.checklistLines>[0] | null): ReadonlyArray<Row.Line> =>
+  todos === null || todos.length === 0
+    ? [Row.line("There is no todo list.", { style: "dim" })]
+    : [...View.checklistLines(todos), Row.line(countsText(counts(todos)), { style: "dim" })]
+
+/**
+ * `/quit`: leaves the chat. The session stays.
+ *
+ * @since 0.1.0
+ * @category commands
+ */
+export const quit: SlashCommand = {
+  name: "quit",
+  summary: "leaves the chat; the session stays",
+  run: (_, chat) => chat.quit
+}
+
+/**
+ * Runs the command of that name, or says that there is none.
+ *
+ * @since 0.1.0
+ * @category running
+ */
+export const run = (
+  commands: ReadonlyArray<SlashCommand>,
+  entered: { readonly name: string; readonly argument: string },
+  chat: Chat
+): Effect.Effect<void> => {
+  const command = commands.find(({ name }) => name === entered.name)
+  if (command === undefined) {
+    const text = `there is no command /${SafeText.cleanLine(entered.name)}; /help names them, // begins a message with a slash`
+    return chat.print([Row.line(text, { style: "warn" })])
+  }
+  return Effect.catchAll(command.run(entered.argument, chat), ({ message }) =>
+    chat.print(Row.lines(`/${command.name}: ${SafeText.clean(message)}`, { style: "bad" }))
+  )
+}

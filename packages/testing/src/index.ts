@@ -1,0 +1,8 @@
+export * as Script from "./Script.js"
+export * as ScriptedModel from "./ScriptedModel.js"
+export * as ScriptState from "./ScriptState.js"
+export * as ScriptStep from "./ScriptStep.js"
+export * as ScriptTemplate from "./ScriptTemplate.js"
+export * as TimeTravel from "./TimeTravel.js"
+export * as Transcript from "./Transcript.js"
+export * as VirtualClock from "./VirtualClock.js"

@@ -1,0 +1,14 @@
+import { assert, describe, it } from "@effect/vitest"
+import { run } from "../../bench/crash/rounds.js"
+import { bundle } from "../../bench/support/bundle.js"
+
+describe("AgentLoop, its process killed", () => {
+  it("loses nothing, closes what was open and delivers what waited", { timeout: 60_000 }, async () => {
+    const report = await run({ life: await bundle("crash/life.ts"), seed: 11, kills: 8, killsPerSession: 4 })
+    assert.deepStrictEqual(report.faults, [])
+    assert.strictEqual(report.kills, 8)
+    // What the kills met depends on the machine, but a session in which nothing happened proves nothing.
+    assert.isAbove(report.messages, 2)
+    assert.isAbove(report.events, 20)
+  })
+})
