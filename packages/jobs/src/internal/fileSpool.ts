@@ -90,9 +90,11 @@ export const append = (
 const prepare = ({ fs }: Disk, writer: Writer): Effect.Effect<void, PlatformError> =>
   fs.remove(writer.folder, { recursive: true, force: true }).pipe(
     Effect.zipRight(fs.makeDirectory(writer.folder, { recursive: true, mode: 0o700 })),
-    Effect.map(() => {
-      writer.isPrepared = true
-    })
+    Effect.zipRight(
+      Effect.sync(() => {
+        writer.isPrepared = true
+      })
+    )
   )
 
 const roomySegment = (disk: Disk, writer: Writer, final: boolean): Effect.Effect<Segment, PlatformError> =>

@@ -1,5 +1,6 @@
 import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import { labelLine } from "../Job.js"
 import type { Outcome } from "./live.js"
@@ -28,9 +29,9 @@ const causeOf = (exit: Exit.Exit<unknown, unknown>): Cause.Cause<unknown> | unde
 
 /** One line, without a stack: the model reads it. */
 const problemOf = (cause: Cause.Cause<unknown>): string => {
-  const failure = [...Cause.failures(cause)][0]
-  if (failure !== undefined) return lineOf(failure)
-  return `internal error: ${lineOf([...Cause.defects(cause)][0])}`
+  const failure = Cause.failureOption(cause)
+  if (Option.isSome(failure)) return lineOf(failure.value)
+  return `internal error: ${lineOf(Option.getOrUndefined(Cause.dieOption(cause)))}`
 }
 
 const lineOf = (error: unknown): string => {
