@@ -7,9 +7,21 @@ import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"
 import * as HelpDoc from "@effect/cli/HelpDoc"
 import * as Effect from "effect/Effect"
+import * as Approve from "./Approve.js"
 import type { CliCommand } from "./internal/cliCommand.js"
 import { group, leaf } from "./internal/cliCommand.js"
-import { anyText, argument, duration, flag, nonEmpty, option, positive, seq, sessionId } from "./internal/parameters.js"
+import {
+  anyText,
+  argument,
+  duration,
+  flag,
+  nonEmpty,
+  oneOf,
+  option,
+  positive,
+  seq,
+  sessionId
+} from "./internal/parameters.js"
 
 export type { CliCommand, Handler, Services } from "./internal/cliCommand.js"
 
@@ -26,6 +38,14 @@ const db = option(
 const json = flag("json", "Results as JSON on stdout, errors as JSON on stderr.")
 
 const model = option("model", "ROUTE", "The model: scripted:FILE. Default: $AFTERTURN_MODEL.", nonEmpty)
+
+const approve = option(
+  "approve",
+  "POLICY",
+  "Whether commands that the agent wants to run are allowed: allow, deny, or ask, which denies where nobody can answer. Default: " +
+    "allow for a scripted model, else ask.",
+  oneOf(Approve.policies)
+)
 
 const id = argument("ID", "The session.", sessionId)
 
@@ -45,6 +65,7 @@ const run = Command.make(
       "How long to stay at most, such as 30s, 5m or 2h. Default: no limit.",
       duration
     ),
+    approve,
     db,
     json,
     prompt: argument("PROMPT", "What to say to the agent; - reads it from stdin.", anyText)
@@ -60,6 +81,7 @@ const run = Command.make(
       "Runs one turn and what it wakes, then exits.",
       "The assistant's text goes to stdout, tool calls and the session's id to stderr. With --json, stdout has the session's " +
         "events instead, one a line, as they are stored. Ctrl-C cancels the turn.",
+      "It stays while background jobs run, and for the turns that their ends open. What still runs when --max-wait is over is cancelled.",
       "Exits 1 when a turn ended in an error, when --max-wait was over, or when another process drives the session.",
       '$ afterturn run --model scripted:demo.json "tidy up the changelog"',
       "$ git diff | afterturn run --session review -"
@@ -77,6 +99,7 @@ const chat = Command.make(
       sessionId
     ),
     model,
+    approve,
     db,
     json
   },

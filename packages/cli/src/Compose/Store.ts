@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import * as AgentEvents from "@afterturn/agent/AgentEvents"
+import * as JobEvents from "@afterturn/jobs/JobEvents"
 import * as EventTypes from "@afterturn/session-log/EventTypes"
 import * as NodeHost from "@afterturn/session-log/Host/Node"
 import type { Projections } from "@afterturn/session-log/Projection"
@@ -23,7 +24,7 @@ import * as Layer from "effect/Layer"
 export type Store = SessionLog.SessionLog | Projections | SessionLeases | EventTypes.EventTypes | SessionStore
 
 /** Every type of event that a command may meet, whether or not an agent runs. */
-const layerEventTypes = EventTypes.layerRegister(...AgentEvents.all, TodoLog.TodoWrite)
+const layerEventTypes = EventTypes.layerRegister(...AgentEvents.all, ...JobEvents.all, TodoLog.TodoWrite)
 
 /**
  * The sessions in a database file, which is made when there is none.

@@ -39,6 +39,13 @@ export const anyText: Parse<string> = Either.right
 export const nonEmpty: Parse<string> = (text) =>
   text === "" ? Either.left("expected some text, got none") : Either.right(text)
 
+export const oneOf =
+  <const Values extends ReadonlyArray<string>>(values: Values): Parse<Values[number]> =>
+  (text) =>
+    values.includes(text)
+      ? Either.right(text)
+      : Either.left(`expected one of ${values.join(", ")}, got ${JSON.stringify(text)}`)
+
 export const sessionId: Parse<SessionId> = (text) =>
   Either.mapLeft(Schema.decodeEither(SessionId)(text), (error) => ParseResult.TreeFormatter.formatErrorSync(error))
 
