@@ -87,7 +87,7 @@ export const layer: Layer.Layer<Shell, never, ShellBackend | ShellConfig> = Laye
     run: (command, sink) =>
       Effect.scoped(
         Effect.flatMap(Effect.zipRight(check(command), bringUp(backend, settings, command, undefined)), (held) =>
-          runHeld(settings, held, command.command, sink)
+          runHeld(settings, held, command.command, sink, "give-up")
         )
       ),
     reap: (process) => Effect.flatMap(backend.find(process), (remains) => endRemains(remains, settings.terminationGrace))
@@ -110,7 +110,7 @@ const makeJob = (
     prepare: (id) =>
       Effect.map(bringUp(backend, settings, command, id), (held) => ({ held, process: held.shell.process })),
     run: (context, held) =>
-      runHeld(settings, held, command.command, context).pipe(
+      runHeld(settings, held, command.command, context, "insist").pipe(
         Effect.tap((ended) => Ref.set(end, Option.some(ended))),
         // To be ended by a signal is to be killed, also when nobody asked the job to end.
         Effect.flatMap(({ exit }): Effect.Effect<void> => (exit._tag === "Signaled" ? Effect.interrupt : Effect.void))

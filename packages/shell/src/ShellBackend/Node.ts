@@ -68,6 +68,8 @@ const spawn = Effect.fnUntraced(function* (
   const running = yield* Effect.acquireRelease(launch(host, shell, request, mark), letGo)
   yield* isUp(running)
   const output = yield* Effect.acquireRelease(openOutput(host, running), ({ close }) => close)
+  const exit = yield* Deferred.make<ShellExit>()
+  yield* Effect.forkScoped(Effect.interruptible(Deferred.complete(exit, exitOf(running))))
   return {
     process: {
       pid: running.pid,
@@ -83,7 +85,7 @@ const spawn = Effect.fnUntraced(function* (
       }),
     read: output.read,
     rest: output.rest,
-    exit: exitOf(running)
+    exit: Deferred.await(exit)
   }
 })
 

@@ -135,7 +135,8 @@ const endLimit = Duration.seconds(15)
 /** Ends a command and waits for its end. A ledger that fails keeps nothing from being ended. */
 const end = ({ jobs }: JobHandlers, agent: Agent, id: JobId, reason: string): Effect.Effect<void> =>
   jobs.kill(id, agent.id, { reason, by: "host" }).pipe(
-    Effect.zipRight(Effect.interruptible(jobs.wait(id, endLimit, agent.id))),
+    // A fiber of its own: this one may be interrupted already, and what waits in it could not be given up.
+    Effect.zipRight(Effect.timeoutOption(Effect.interruptible(jobs.wait(id, endLimit, agent.id)), endLimit)),
     Effect.asVoid,
     Effect.catchAll((error) => Effect.logWarning(`the end of job "${id}" cannot be waited for`, error))
   )

@@ -1,4 +1,5 @@
 import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -6,7 +7,7 @@ import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type { ShellExit, ShellProcess } from "../ShellBackend.js"
 import type { ShellSettings } from "../ShellConfig.js"
-import { type Ended, endGroup } from "./endGroup.js"
+import { type Ended, endGroup, endStuck } from "./endGroup.js"
 
 /**
  * A shell that is up. `isSettled`: what runs on of its group is meant to.
@@ -33,6 +34,12 @@ export interface CommandSink {
   readonly setDetail: (detail: string) => Effect.Effect<void>
 }
 
+/**
+ * What to do about processes that even SIGKILL does not end, for they are stuck in the kernel: go on until they are gone, where somebody
+ * else gives up in time, or leave them.
+ */
+export type Persistence = "insist" | "give-up"
+
 /** Holds a shell, and ends it with all of its group unless its command came to an end. */
 export const hold = <E>(
   spawned: Effect.Effect<ShellProcess, E, Scope.Scope>,
@@ -45,6 +52,7 @@ export const hold = <E>(
 
 interface Run {
   readonly settings: ShellSettings
+  readonly persistence: Persistence
   readonly held: HeldShell
   readonly sink: CommandSink
   readonly startedAt: number
@@ -59,18 +67,22 @@ export const runHeld = (
   settings: ShellSettings,
   held: HeldShell,
   command: string,
-  sink: CommandSink
-): Effect.Effect<CommandEnd> => Effect.uninterruptible(runUninterrupted(settings, held, command, sink))
+  sink: CommandSink,
+  persistence: Persistence
+): Effect.Effect<CommandEnd, never, Scope.Scope> =>
+  Effect.uninterruptible(runUninterrupted(settings, held, command, sink, persistence))
 
 const runUninterrupted = Effect.fnUntraced(function* (
   settings: ShellSettings,
   held: HeldShell,
   command: string,
-  sink: CommandSink
+  sink: CommandSink,
+  persistence: Persistence
 ) {
   const startedAt = yield* Clock.currentTimeMillis
-  const pumping = yield* Effect.fork(pump(held.shell, sink))
-  const run: Run = { settings, held, sink, startedAt, pumping }
+  // In the scope: a child would be interrupted together with this fiber, and the goodbye of a command that is asked to end be lost.
+  const pumping = yield* Effect.forkScoped(pump(held.shell, sink))
+  const run: Run = { settings, persistence, held, sink, startedAt, pumping }
   yield* held.shell.start(command)
   const exit = yield* Effect.interruptible(Effect.raceFirst(held.shell.exit, failureOf(pumping))).pipe(
     Effect.onInterrupt(() => cancel(run))
@@ -101,7 +113,13 @@ const pump = Effect.fnUntraced(function* (shell: ShellProcess, { write }: Comman
  * Reads on until all writers are gone or the grace is over, then what the channel still holds: all that the shell itself wrote is in it.
  */
 const drain = Effect.fnUntraced(function* ({ held: { shell }, pumping, settings, sink }: Run) {
-  const end = yield* Effect.timeoutOption(Effect.interruptible(Fiber.await(pumping)), settings.drainGrace)
+  // Not by a race: its fibers would be children, which an interruption reaches where this fiber lets none in.
+  const over = yield* Deferred.make<void>()
+  const signal = Deferred.succeed(over, undefined)
+  pumping.addObserver(() => Deferred.unsafeDone(over, Effect.void))
+  yield* Effect.forkScoped(Effect.interruptible(Effect.delay(signal, settings.drainGrace)))
+  yield* Deferred.await(over)
+  const end = yield* Fiber.poll(pumping)
   if (Option.isSome(end)) return yield* end.value
   yield* Fiber.interrupt(pumping)
   const rest = yield* shell.rest
@@ -111,8 +129,8 @@ const drain = Effect.fnUntraced(function* ({ held: { shell }, pumping, settings,
 const conclude = Effect.fnUntraced(function* (run: Run, exit: ShellExit, words: ReadonlyArray<string>) {
   yield* drain(run)
   const { alive } = yield* run.held.shell.members
-  const ranFor = Duration.millis(Math.max(0, (yield* Clock.currentTimeMillis) - run.startedAt))
-  const detail = [...words, `after ${Duration.format(ranFor)}`, ...survivorWords(alive)].join(", ")
+  const ranFor = Math.max(0, (yield* Clock.currentTimeMillis) - run.startedAt)
+  const detail = [...words, `after ${durationText(ranFor)}`, ...survivorWords(alive)].join(", ")
   yield* run.sink.setDetail(detail)
   run.held.isSettled = true
   const end: CommandEnd = { exit, survivors: alive, detail }
@@ -121,11 +139,19 @@ const conclude = Effect.fnUntraced(function* (run: Run, exit: ShellExit, words: 
 
 /** Its output is still read meanwhile, so that it may say goodbye. */
 const cancel = Effect.fnUntraced(function* (run: Run) {
-  const { settings, held: { shell } } = run
-  const ended = yield* endGroup(shell, settings.terminationGrace)
-  const exit = yield* shell.exit
-  return yield* conclude(run, exit, [exitWords(exit), ...endedWords(ended, settings)])
+  const { held, persistence, settings, sink } = run
+  const ended = yield* endGroup(held.shell, settings.terminationGrace)
+  if (ended === "alive" && persistence === "give-up") {
+    const { alive } = yield* held.shell.members
+    held.isSettled = true
+    return yield* sink.setDetail(["even SIGKILL did not end it", ...survivorWords(alive)].join(", "))
+  }
+  if (ended === "alive") yield* endStuck(held.shell)
+  const exit = yield* held.shell.exit
+  yield* conclude(run, exit, [exitWords(exit), ...endedWords(ended, settings)])
 })
+
+const durationText = (millis: number): string => (millis === 0 ? "0ms" : Duration.format(Duration.millis(millis)))
 
 const exitWords = (exit: ShellExit): string =>
   exit._tag === "Exited" ? `exit code: ${exit.code}` : `signal: ${exit.signal}`
