@@ -63,11 +63,11 @@ export const disposable = (id: SessionId = s1) =>
   })
 
 /** A job that runs until `release`, and says when it began and when its finalizer ran. */
-export const held = (owner: SessionId | undefined = s1, facts?: Partial<Job.JobFacts>) => {
+export const held = (owner: SessionId | null = s1, facts?: Partial<Job.JobFacts>) => {
   const began = Deferred.unsafeMake<void>(FiberId.none)
   const released = Deferred.unsafeMake<Job.JobResult>(FiberId.none)
   const finalized = Deferred.unsafeMake<void>(FiberId.none)
-  const spec = Job.make({ kind: "work", label: "held", ...(owner === undefined ? {} : { owner }), ...facts }, () =>
+  const spec = Job.make({ kind: "work", label: "held", ...(owner === null ? {} : { owner }), ...facts }, () =>
     Effect.addFinalizer(() => Deferred.succeed(finalized, undefined)).pipe(
       Effect.zipRight(Deferred.succeed(began, undefined)),
       Effect.zipRight(Deferred.await(released))
@@ -82,10 +82,10 @@ export const held = (owner: SessionId | undefined = s1, facts?: Partial<Job.JobF
 }
 
 /** A job that ignores its interruption until `release`. */
-export const stubborn = (owner: SessionId | undefined = s1, kind = "rogue") => {
+export const stubborn = (owner: SessionId | null = s1, kind = "rogue") => {
   const released = Deferred.unsafeMake<void>(FiberId.none)
   return {
-    spec: Job.make({ kind, label: "stubborn", ...(owner === undefined ? {} : { owner }) }, () =>
+    spec: Job.make({ kind, label: "stubborn", ...(owner === null ? {} : { owner }) }, () =>
       Effect.uninterruptible(Deferred.await(released))
     ),
     release: Deferred.succeed(released, undefined)
@@ -93,11 +93,11 @@ export const stubborn = (owner: SessionId | undefined = s1, kind = "rogue") => {
 }
 
 /** A job that writes what it is told to. */
-export const writer = (owner: SessionId | undefined = s1, facts?: Partial<Job.JobFacts>) => {
+export const writer = (owner: SessionId | null = s1, facts?: Partial<Job.JobFacts>) => {
   const context = Deferred.unsafeMake<Job.JobContext>(FiberId.none)
   const released = Deferred.unsafeMake<Job.JobResult>(FiberId.none)
   return {
-    spec: Job.make({ kind: "work", label: "writes", ...(owner === undefined ? {} : { owner }), ...facts }, (job) =>
+    spec: Job.make({ kind: "work", label: "writes", ...(owner === null ? {} : { owner }), ...facts }, (job) =>
       Effect.zipRight(Deferred.succeed(context, job), Deferred.await(released))
     ),
     write: (chunk: string | Uint8Array) => Effect.flatMap(Deferred.await(context), (job) => job.write(chunk)),

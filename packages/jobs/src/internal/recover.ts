@@ -4,6 +4,7 @@ import type { SessionId } from "@afterturn/session-log/SessionEvent"
 import type { AppendError, ReadError } from "@afterturn/session-log/SessionLog"
 import { SessionStoreError } from "@afterturn/session-log/SessionStore"
 import * as Effect from "effect/Effect"
+import * as Record from "effect/Record"
 import { labelLine } from "../Job.js"
 import { JobSettle } from "../JobEvents.js"
 import * as JobLog from "../JobLog.js"
@@ -26,11 +27,18 @@ export const recover = (runtime: Runtime, owner: Owner, id: SessionId, ledger: J
     if (open.length === 0) return
     const details = yield* Effect.forEach(open, (job) => reap(runtime, job), { concurrency: "unbounded" })
     const finishedAt = yield* now
-    const ends = open.map((job, index) => ({ ...finishedOf(job, finishedAt), detail: details[index]! }))
+    const ends = open.map((job, index) => ({
+      end: { ...finishedOf(job, finishedAt), detail: details[index]! },
+      cursor: ledger.cursors[job.id] ?? 0
+    }))
     yield* Effect.uninterruptible(keepLost(runtime, owner, id, ends, appendLost(runtime, owner, id, ends)))
   })
 
-type LostJob = Omit<JobLog.FinishedJob, "seq"> & { readonly detail: string }
+interface LostJob {
+  readonly end: Omit<JobLog.FinishedJob, "seq"> & { readonly detail: string }
+  /** How far the model has read it. */
+  readonly cursor: number
+}
 
 const finishedOf = (job: JobLog.OpenJob, finishedAt: Instant): Omit<JobLog.FinishedJob, "seq"> => ({
   id: job.id,
@@ -73,12 +81,12 @@ const appendLost = (
 ): Effect.Effect<ReadonlyArray<LostJob>, AppendError | ReadError> =>
   runtime.projections.decide(id, JobLog.ledger, ({ value }) =>
     Effect.sync(() => {
-      const open = owner.over ? [] : ends.filter((end) => end.id in value.open)
+      const open = owner.over ? [] : ends.filter(({ end }) => Record.has(value.open, end.id))
       return { events: open.map(settleEvent), value: open }
     })
   )
 
-const settleEvent = ({ detail, finishedAt, id, reason, startedAt, status }: LostJob) =>
+const settleEvent = ({ end: { detail, finishedAt, id, reason, startedAt, status } }: LostJob) =>
   JobSettle.make({
     id,
     status,
@@ -100,8 +108,8 @@ const keepLost = (
     onSuccess: (settled) =>
       Effect.forEach(
         settled,
-        (end) => {
-          const job = finishedRecord(runtime, id, end, 0, ++owner.orders)
+        ({ cursor, end }) => {
+          const job = finishedRecord(runtime, id, end, cursor, ++owner.orders)
           remember(runtime, owner, job)
           Metrics.onLost()
           return announce(runtime, job)
