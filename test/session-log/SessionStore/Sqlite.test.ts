@@ -416,7 +416,7 @@ describe("how a database is open", () => {
               fileSystem: (yield* Sqlite.SqliteInfo).fileSystem,
               journalMode: "wal",
               synchronous: durability ?? "normal",
-              schemaVersion: 1
+              schemaVersion: 2
             })
           })
         )
