@@ -20,7 +20,7 @@ export interface JobsOptions {
   readonly killGrace: Duration.Duration
   /** UTF-8 bytes of one answer of `read`, status line included. Default 30,000. */
   readonly outputLimitBytes: number
-  /** Finished jobs of one owner that a list shows and memory keeps. Default 100. */
+  /** Finished jobs of one owner that a list shows and memory keeps; after a restart 100 of them at most. Default 100. */
   readonly keepFinished: number
 }
 
@@ -46,7 +46,7 @@ export class InvalidJobsConfig extends Schema.TaggedError<InvalidJobsConfig>("@a
 export class JobsConfig extends Context.Tag("@afterturn/jobs/JobsConfig")<JobsConfig, JobsOptions>() {}
 
 /**
- * The defaults, with what differs; fails at start when a limit is no positive safe integer.
+ * The defaults, with what differs; fails at start when a limit is no positive safe integer or the grace is longer than a day.
  *
  * @since 0.1.0
  * @category layers
@@ -54,7 +54,7 @@ export class JobsConfig extends Context.Tag("@afterturn/jobs/JobsConfig")<JobsCo
 export const layer = (options?: Partial<JobsOptions>): Layer.Layer<JobsConfig, InvalidJobsConfig> =>
   Layer.effect(
     JobsConfig,
-    Effect.suspend(() => {
+    Effect.suspend((): Effect.Effect<JobsOptions, InvalidJobsConfig> => {
       const config: JobsOptions = {
         maxConcurrentJobsPerOwner: 10,
         killGrace: Duration.seconds(10),
@@ -65,8 +65,14 @@ export const layer = (options?: Partial<JobsOptions>): Layer.Layer<JobsConfig, I
       const wrong = (["maxConcurrentJobsPerOwner", "outputLimitBytes", "keepFinished"] as const).find(
         (key) => !Number.isSafeInteger(config[key]) || config[key] <= 0
       )
-      return wrong === undefined
+      if (wrong !== undefined) {
+        return new InvalidJobsConfig({ reason: `${wrong} must be a positive integer, got ${config[wrong]}` })
+      }
+      // A longer one is a mistake, and far longer ones are more than a timer of the platform holds.
+      return Duration.lessThanOrEqualTo(config.killGrace, Duration.days(1))
         ? Effect.succeed(config)
-        : Effect.fail(new InvalidJobsConfig({ reason: `${wrong} must be a positive integer, got ${config[wrong]}` }))
+        : new InvalidJobsConfig({
+            reason: `killGrace must be at most a day, got ${Duration.format(config.killGrace)}`
+          })
     })
   )

@@ -61,6 +61,8 @@ export interface JobRecord {
  * What a job needs while it runs.
  */
 export interface Running {
+  /** Not looked up by its id later: another agent of the session may have taken its place. */
+  readonly owner: Owner
   /** Rings with each write and with the end. */
   readonly progress: Progress
   /** Holds the bytes of a character that has not come whole. */
@@ -152,7 +154,8 @@ export const makeOwner = (id: SessionId | undefined): Effect.Effect<Owner> =>
     }
   })
 
-export const makeRunning = (): Running => ({
+export const makeRunning = (owner: Owner): Running => ({
+  owner,
   progress: makeProgress(),
   decoder: undefined,
   halfPair: "",

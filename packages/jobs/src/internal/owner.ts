@@ -22,6 +22,8 @@ import { finishedRecord } from "./stored.js"
  */
 export const attach = (runtime: Runtime, agent: Agent): Effect.Effect<void, never, Scope.Scope> =>
   Effect.gen(function* () {
+    // The service has ended before its agents.
+    if (runtime.unowned.closing !== undefined) return
     const id = agent.id
     const { counters, ledger } = yield* readLedger(runtime, id)
     const owner = yield* makeOwner(id)

@@ -17,7 +17,7 @@ import { JobSpool } from "../JobSpool.js"
 import type { Caller, Jobs } from "../Jobs.js"
 import { JobsConfig } from "../JobsConfig.js"
 import { find, inMemory, list } from "./find.js"
-import type { JobRecord, Owner, Runtime } from "./live.js"
+import type { JobRecord, Runtime } from "./live.js"
 import { makeOwner, snapshotOf } from "./live.js"
 import * as Output from "./output.js"
 import { attach, dispose } from "./owner.js"
@@ -117,9 +117,6 @@ const offsetOf = (from: number | undefined): number =>
 const shown = (runtime: Runtime, job: JobRecord): Effect.Effect<JobSnapshot> =>
   Effect.map(learnSize(runtime, job), () => snapshotOf(job))
 
-const ownerOf = (runtime: Runtime, job: JobRecord): Owner | undefined =>
-  job.owner === undefined ? runtime.unowned : runtime.owners.get(job.owner)
-
 interface KillOptions {
   readonly reason?: string
   readonly by?: string
@@ -132,8 +129,7 @@ const kill = (runtime: Runtime, id: string, caller: Caller, options?: KillOption
     if (job.finishedAt !== undefined) {
       return { answer: "already-finished" as const, snapshot: yield* shown(runtime, job) }
     }
-    const owner = ownerOf(runtime, job)
-    if (job.running !== undefined && owner !== undefined) yield* stop(runtime, owner, [job], request)
+    if (job.running !== undefined) yield* stop(runtime, job.running.owner, [job], request)
     else if (job.owner !== undefined) {
       const { by, reason } = request
       const line = reason === undefined ? {} : { reason: labelLine(reason) }

@@ -174,7 +174,7 @@ const launch = <Held, E, R>(
   startedAt: Instant
 ): Effect.Effect<JobSnapshot, never, R | Scope.Scope> => {
   const { owner } = place
-  const running = makeRunning()
+  const running = makeRunning(owner)
   const job = makeJob(runtime, spec, place, startedAt, running)
   owner.active.set(job.id, job)
   Metrics.onStart()
