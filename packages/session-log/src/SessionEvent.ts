@@ -16,9 +16,9 @@ import { Instant } from "./Instant.js"
 export const SessionId = Schema.String.pipe(
   Schema.pattern(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/, {
     message: (issue) =>
-      `expected a session id (1 to 128 letters, digits, ".", "_", ":" or "-", beginning with a letter or digit), got ${JSON.stringify(
-        issue.actual
-      )}`
+      `expected a session id (1 to 128 letters, digits, ".", "_", ":" or "-", beginning with a letter or digit), got ${
+        JSON.stringify(issue.actual)
+      }`
   }),
   Schema.brand("SessionId")
 )

@@ -243,7 +243,11 @@ export class SessionStore extends Context.Tag("@afterturn/session-log/SessionSto
       SessionStoreError
     >
     /** Extends a lease; `false`: it is no longer this epoch's. */
-    readonly renewLease: (id: SessionId, epoch: number, expiresAt: number) => Effect.Effect<boolean, SessionStoreError>
+    readonly renewLease: (
+      id: SessionId,
+      epoch: number,
+      expiresAt: number
+    ) => Effect.Effect<boolean, SessionStoreError>
     /** Gives a lease up, when it still is this epoch's. The epoch is remembered: the next holder gets a higher one. */
     readonly releaseLease: (id: SessionId, epoch: number) => Effect.Effect<void, SessionStoreError>
     /** Removes what nothing refers to: staged imports that were never published, events of removed sessions. */

@@ -13,7 +13,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
 import { contract } from "../../support/contracts/Mailbox.js"
-import { freshId } from "../../support/contracts/SessionStore.js"
+import { freshId, given, notes, texts } from "../../support/contracts/SessionStore.js"
 import { postgres, withPostgres } from "../../support/postgres.js"
 import * as Temporary from "../../support/temporary.js"
 
@@ -69,6 +69,18 @@ describe("the mailbox's table", () => {
       yield* Effect.provide(Effect.void, Sql.layer())
       yield* Effect.provide(Effect.void, SqlStore.layer())
       assert.deepStrictEqual(yield* rows, [])
+    }).pipe(Effect.provide(SqliteClient.layer({ filename: ":memory:" })))
+  )
+
+  it.scoped("is added to a database of the first schema, which keeps its sessions", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const session = yield* Effect.provide(given(notes(2)), SqlStore.layer())
+      yield* sql.unsafe("DROP TABLE afterturn_mailbox")
+      yield* sql.unsafe("DELETE FROM afterturn_migrations WHERE migration_id > 1")
+      yield* Effect.provide(Effect.void, Sql.layer())
+      assert.deepStrictEqual(yield* rows, [])
+      assert.deepStrictEqual(yield* Effect.provide(texts(session), SqlStore.layer()), ["n0", "n1"])
     }).pipe(Effect.provide(SqliteClient.layer({ filename: ":memory:" })))
   )
 })
