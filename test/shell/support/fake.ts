@@ -31,7 +31,7 @@ export interface FakeProcess {
 export interface FakeBackend {
   readonly processes: Array<FakeProcess>
   readonly layer: Layer.Layer<ShellBackend>
-  /** The newest process, once it was given its command. */
+  /** The next process that no test has taken yet, once it was given its command. */
   readonly running: Effect.Effect<FakeProcess>
   /** What the next shell fails with. */
   failure: ShellError | undefined
@@ -40,15 +40,18 @@ export interface FakeBackend {
 }
 
 export const make = (): FakeBackend => {
+  let taken = 0
+  const next = (index: number): Effect.Effect<FakeProcess> =>
+    Effect.suspend(() => {
+      const process = backend.processes[index]
+      return process === undefined ? Effect.zipRight(Effect.yieldNow(), next(index)) : Effect.as(process.started, process)
+    })
   const backend: FakeBackend = {
     processes: [],
     failure: undefined,
     manners: "polite",
     remains: { _tag: "Gone" },
-    running: Effect.suspend(() => {
-      const newest = backend.processes.at(-1)
-      return newest === undefined ? Effect.zipRight(Effect.yieldNow(), backend.running) : Effect.as(newest.started, newest)
-    }),
+    running: Effect.suspend(() => next(taken++)),
     layer: Layer.sync(ShellBackend, () => ({
       spawn: (request) =>
         Effect.suspend(() =>

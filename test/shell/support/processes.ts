@@ -74,7 +74,10 @@ const signals = (target: number): boolean => {
 }
 
 /** Waits until it holds, and fails the test when it does not within ten seconds. */
-export const eventually = (what: string, holds: Effect.Effect<boolean> | (() => boolean)): Effect.Effect<void> =>
+export const eventually = <R = never>(
+  what: string,
+  holds: Effect.Effect<boolean, never, R> | (() => boolean)
+): Effect.Effect<void, never, R> =>
   Effect.gen(function* () {
     for (let attempt = 0; attempt < 1000; attempt++) {
       if (yield* typeof holds === "function" ? Effect.sync(holds) : holds) return
@@ -86,7 +89,7 @@ export const eventually = (what: string, holds: Effect.Effect<boolean> | (() => 
 export const membersAre = (group: ProcessGroup, alive: number) =>
   eventually(`${alive} members`, Effect.map(group.members, (members) => members.alive === alive))
 
-/** The arguments of the processes of a session of the operating system. */
+/** The arguments of the processes of a session of the operating system, without those that have ended and were not collected. */
 export const argumentsOf = (session: number): ReadonlyArray<string> =>
   fs
     .readdirSync("/proc")
@@ -95,7 +98,7 @@ export const argumentsOf = (session: number): ReadonlyArray<string> =>
       try {
         const status = fs.readFileSync(`/proc/${pid}/stat`, "utf8")
         const fields = status.slice(status.lastIndexOf(")") + 2).split(" ")
-        return Number(fields[3]) === session ? [fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ")] : []
+        return Number(fields[3]) === session && fields[0] !== "Z" ? [fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ")] : []
       } catch {
         return []
       }
