@@ -19,6 +19,7 @@ import {
   oneOf,
   option,
   positive,
+  required,
   seq,
   sessionId
 } from "./internal/parameters.js"
@@ -208,6 +209,59 @@ const remove = Command.make("remove", { db, json, id }, (options) =>
   Effect.flatMap(sessions(), ({ remove }) => remove(options))
 ).pipe(Command.withDescription(text("Removes a session that no process drives. Its forks keep their events.")))
 
+const jobs = () => Effect.promise(() => import("./commands/jobs.js"))
+
+const owner = required("session", "ID", "The session whose jobs are meant.", sessionId)
+
+const job = argument("JOBID", "The job, such as bash-1.", nonEmpty)
+
+const jobsList = Command.make("list", { session: owner, db, json }, (options) =>
+  Effect.flatMap(jobs(), ({ list }) => list(options))
+).pipe(
+  Command.withDescription(
+    text("Lists the jobs of a session in the order in which they started, of finished ones the newest 100.")
+  )
+)
+
+const jobsOutput = Command.make(
+  "output",
+  {
+    session: owner,
+    follow: flag("follow", "Stay, and print what comes, until the job ends."),
+    db,
+    json,
+    job
+  },
+  (options) => Effect.flatMap(jobs(), ({ output }) => output(options))
+).pipe(
+  Command.withDescription(
+    text(
+      "Prints what a job wrote, also while another process runs it, and after a restart.",
+      "Its status goes to stderr. With --json, { offset, text, droppedBytes } a line, then { job }."
+    )
+  )
+)
+
+const jobsKill = Command.make(
+  "kill",
+  {
+    session: owner,
+    reason: option("reason", "TEXT", "Why; kept in the log and passed on to the job.", nonEmpty),
+    db,
+    json,
+    job
+  },
+  (options) => Effect.flatMap(jobs(), ({ kill }) => kill(options))
+).pipe(
+  Command.withDescription(
+    text(
+      "Ends a job.",
+      "The process that drives the session is asked to; with no answer in 10 seconds that fails. Where no process drives it, the jobs " +
+        "that its last one left open are settled as lost, and what is left of their processes is ended."
+    )
+  )
+)
+
 const todoShow = Command.make(
   "show",
   { history: flag("history", "Every list that the session showed, oldest first."), db, json, id },
@@ -248,5 +302,6 @@ export const root: CliCommand = group(
     leaf(gc),
     leaf(remove)
   ),
+  group("jobs", text("Looks at background jobs and ends them."), leaf(jobsList), leaf(jobsOutput), leaf(jobsKill)),
   group("todo", text("Looks at todo lists."), leaf(todoShow))
 )("")

@@ -17,9 +17,6 @@ import type { JobsConfig } from "@afterturn/jobs/JobsConfig"
 import * as JobTools from "@afterturn/jobs/JobTools"
 import type { Projections } from "@afterturn/session-log/Projection"
 import type { SessionStoreError } from "@afterturn/session-log/SessionStore"
-import * as Shell from "@afterturn/shell/Shell"
-import * as NodeShell from "@afterturn/shell/ShellBackend/Node"
-import * as ShellConfig from "@afterturn/shell/ShellConfig"
 import * as ShellTools from "@afterturn/shell/ShellTools"
 import type { InvalidScript } from "@afterturn/testing/Script"
 import * as ScriptedModel from "@afterturn/testing/ScriptedModel"
@@ -31,7 +28,8 @@ import type { FileSystem } from "@effect/platform/FileSystem"
 import type { Path } from "@effect/platform/Path"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { jobsConfig, spoolLayer } from "./Compose/Jobs.js"
+import { serveKills } from "./Compose/JobKill.js"
+import { jobsConfig, shell, spoolLayer } from "./Compose/Jobs.js"
 import type { Store } from "./Compose/Store.js"
 import { storeLayer } from "./Compose/Store.js"
 import { todoConfig } from "./Compose/Todo.js"
@@ -101,7 +99,7 @@ export const agentLayer = (
 ): Layer.Layer<AgentServices, AgentLayerError, FileSystem | Path> =>
   Layer.unwrapEffect(
     Effect.map(loadModel(options), (model) =>
-      Layer.mergeAll(TodoTools.layer, TodoPrompt.layer, jobTools, shellTools, JobDelivery.layer()).pipe(
+      Layer.mergeAll(TodoTools.layer, TodoPrompt.layer, jobTools, shellTools, JobDelivery.layer(), serveKills).pipe(
         Layer.provideMerge(Layer.mergeAll(Todo.layer, Jobs.layerLocal, Approval.layer(options.approval ?? askNobody))),
         Layer.provideMerge(Layer.mergeAll(todoConfig, jobsConfig, spoolLayer(options.db))),
         Layer.provideMerge(AgentLoop.layerRuntime({ introduction, ...options.agent })),
@@ -119,9 +117,8 @@ const jobTools = JobTools.layer().pipe(
 )
 
 const shellTools = ShellTools.layer().pipe(
-  Layer.provide(Shell.layer),
-  Layer.provide(Layer.merge(NodeShell.layer, ShellConfig.layer())),
-  // The defaults are known to be fine, and any variable of the environment is read as text.
+  Layer.provide(shell),
+  // The defaults are known to be fine.
   Layer.orDie
 )
 
