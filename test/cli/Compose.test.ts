@@ -18,10 +18,13 @@ describe("agentLayer", () => {
       const place = yield* workplace
       const agents = Effect.gen(function* () {
         const tools = yield* Effect.flatMap(ToolRegistry, (registry) => registry.tools())
-        assert.deepStrictEqual(
-          tools.map(({ tool }) => tool.name),
-          ["todo_write"]
-        )
+        assert.deepStrictEqual(tools.map(({ tool }) => tool.name).toSorted(), [
+          "bash",
+          "job_kill",
+          "job_list",
+          "job_output",
+          "todo_write"
+        ])
         const agent = yield* Effect.flatMap(Agents, (service) => service.create({ id }))
         yield* agent.followup(AgentMessage.user("plan it"))
         yield* agent.whenIdle
@@ -30,6 +33,7 @@ describe("agentLayer", () => {
         const prompt = yield* Effect.flatMap(SystemPrompt, (service) => service.render(agent))
         assert.match(prompt, /^You are Afterturn/)
         assert.include(prompt, "Write the entry")
+        assert.include(prompt, "Background jobs:")
       })
       const layer = Compose.agentLayer({ db: place.db, route: place.scripted[3] ?? "" })
       yield* agents.pipe(Effect.scoped, Effect.provide(layer), Effect.provide(NodeContext.layer))

@@ -5,12 +5,15 @@
  */
 import type { AgentBusy, AgentClosed } from "@afterturn/agent/Agent"
 import type { InvalidModelRoute } from "@afterturn/agent/AgentModel"
+import type { JobNotFound } from "@afterturn/jobs/JobsError"
+import type { CommandUnanswered } from "@afterturn/session-log/MailboxError"
 import type { AppendError, ReadError } from "@afterturn/session-log/SessionLog"
 import type {
   ImportRejected,
   InvalidCursor,
   InvalidForkBoundary,
-  SessionExists
+  SessionExists,
+  SessionLeased
 } from "@afterturn/session-log/SessionLogError"
 import type { InvalidScript } from "@afterturn/testing/Script"
 import type { ScriptUnreadable } from "@afterturn/testing/ScriptedModel"
@@ -48,6 +51,7 @@ export type ForeignError =
   | ReadError
   | AppendError
   | SessionExists
+  | SessionLeased
   | ImportRejected
   | InvalidCursor
   | InvalidForkBoundary
@@ -56,6 +60,8 @@ export type ForeignError =
   | ScriptUnreadable
   | AgentBusy
   | AgentClosed
+  | CommandUnanswered
+  | JobNotFound
 
 /**
  * The command line itself is wrong.

@@ -7,9 +7,22 @@ import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"
 import * as HelpDoc from "@effect/cli/HelpDoc"
 import * as Effect from "effect/Effect"
+import * as Approve from "./Approve.js"
 import type { CliCommand } from "./internal/cliCommand.js"
 import { group, leaf } from "./internal/cliCommand.js"
-import { anyText, argument, duration, flag, nonEmpty, option, positive, seq, sessionId } from "./internal/parameters.js"
+import {
+  anyText,
+  argument,
+  duration,
+  flag,
+  nonEmpty,
+  oneOf,
+  option,
+  positive,
+  required,
+  seq,
+  sessionId
+} from "./internal/parameters.js"
 
 export type { CliCommand, Handler, Services } from "./internal/cliCommand.js"
 
@@ -26,6 +39,14 @@ const db = option(
 const json = flag("json", "Results as JSON on stdout, errors as JSON on stderr.")
 
 const model = option("model", "ROUTE", "The model: scripted:FILE. Default: $AFTERTURN_MODEL.", nonEmpty)
+
+const approve = option(
+  "approve",
+  "POLICY",
+  "Whether commands that the agent wants to run are allowed: allow, deny, or ask, which denies where nobody can answer. Default: " +
+    "allow for a scripted model, else ask.",
+  oneOf(Approve.policies)
+)
 
 const id = argument("ID", "The session.", sessionId)
 
@@ -45,6 +66,7 @@ const run = Command.make(
       "How long to stay at most, such as 30s, 5m or 2h. Default: no limit.",
       duration
     ),
+    approve,
     db,
     json,
     prompt: argument("PROMPT", "What to say to the agent; - reads it from stdin.", anyText)
@@ -60,6 +82,7 @@ const run = Command.make(
       "Runs one turn and what it wakes, then exits.",
       "The assistant's text goes to stdout, tool calls and the session's id to stderr. With --json, stdout has the session's " +
         "events instead, one a line, as they are stored. Ctrl-C cancels the turn.",
+      "It stays while background jobs run, and for the turns that their ends open. What still runs when --max-wait is over is cancelled.",
       "Exits 1 when a turn ended in an error, when --max-wait was over, or when another process drives the session.",
       '$ afterturn run --model scripted:demo.json "tidy up the changelog"',
       "$ git diff | afterturn run --session review -"
@@ -77,6 +100,7 @@ const chat = Command.make(
       sessionId
     ),
     model,
+    approve,
     db,
     json
   },
@@ -185,6 +209,59 @@ const remove = Command.make("remove", { db, json, id }, (options) =>
   Effect.flatMap(sessions(), ({ remove }) => remove(options))
 ).pipe(Command.withDescription(text("Removes a session that no process drives. Its forks keep their events.")))
 
+const jobs = () => Effect.promise(() => import("./commands/jobs.js"))
+
+const owner = required("session", "ID", "The session whose jobs are meant.", sessionId)
+
+const job = argument("JOBID", "The job, such as bash-1.", nonEmpty)
+
+const jobsList = Command.make("list", { session: owner, db, json }, (options) =>
+  Effect.flatMap(jobs(), ({ list }) => list(options))
+).pipe(
+  Command.withDescription(
+    text("Lists the jobs of a session in the order in which they started, of finished ones the newest 100.")
+  )
+)
+
+const jobsOutput = Command.make(
+  "output",
+  {
+    session: owner,
+    follow: flag("follow", "Stay, and print what comes, until the job ends."),
+    db,
+    json,
+    job
+  },
+  (options) => Effect.flatMap(jobs(), ({ output }) => output(options))
+).pipe(
+  Command.withDescription(
+    text(
+      "Prints what a job wrote, also while another process runs it, and after a restart.",
+      "Its status goes to stderr. With --json, { offset, text, droppedBytes } a line, then { job }."
+    )
+  )
+)
+
+const jobsKill = Command.make(
+  "kill",
+  {
+    session: owner,
+    reason: option("reason", "TEXT", "Why; kept in the log and passed on to the job.", nonEmpty),
+    db,
+    json,
+    job
+  },
+  (options) => Effect.flatMap(jobs(), ({ kill }) => kill(options))
+).pipe(
+  Command.withDescription(
+    text(
+      "Ends a job.",
+      "The process that drives the session is asked to; with no answer in 10 seconds that fails. Where no process drives it, the jobs " +
+        "that its last one left open are settled as lost, and what is left of their processes is ended."
+    )
+  )
+)
+
 const todoShow = Command.make(
   "show",
   { history: flag("history", "Every list that the session showed, oldest first."), db, json, id },
@@ -225,5 +302,6 @@ export const root: CliCommand = group(
     leaf(gc),
     leaf(remove)
   ),
+  group("jobs", text("Looks at background jobs and ends them."), leaf(jobsList), leaf(jobsOutput), leaf(jobsKill)),
   group("todo", text("Looks at todo lists."), leaf(todoShow))
 )("")

@@ -7,10 +7,17 @@ import type { AgentConfig, AgentOptions } from "@afterturn/agent/AgentConfig"
 import * as AgentLoop from "@afterturn/agent/AgentLoop"
 import { AgentModel, InvalidModelRoute, parseRoute } from "@afterturn/agent/AgentModel"
 import type { AgentExtensions, Agents } from "@afterturn/agent/Agents"
+import * as Approval from "@afterturn/agent/Approval"
 import type { SystemPrompt } from "@afterturn/agent/SystemPrompt"
 import type { ToolRegistry } from "@afterturn/agent/ToolRegistry"
+import * as JobDelivery from "@afterturn/jobs/JobDelivery"
+import type { JobSpool } from "@afterturn/jobs/JobSpool"
+import * as Jobs from "@afterturn/jobs/Jobs"
+import type { JobsConfig } from "@afterturn/jobs/JobsConfig"
+import * as JobTools from "@afterturn/jobs/JobTools"
 import type { Projections } from "@afterturn/session-log/Projection"
 import type { SessionStoreError } from "@afterturn/session-log/SessionStore"
+import * as ShellTools from "@afterturn/shell/ShellTools"
 import type { InvalidScript } from "@afterturn/testing/Script"
 import * as ScriptedModel from "@afterturn/testing/ScriptedModel"
 import * as Todo from "@afterturn/todo/Todo"
@@ -18,12 +25,16 @@ import type { TodoConfig } from "@afterturn/todo/TodoConfig"
 import * as TodoPrompt from "@afterturn/todo/TodoPrompt"
 import * as TodoTools from "@afterturn/todo/TodoTools"
 import type { FileSystem } from "@effect/platform/FileSystem"
+import type { Path } from "@effect/platform/Path"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { serveKills } from "./Compose/JobKill.js"
+import { jobsConfig, shell, spoolLayer } from "./Compose/Jobs.js"
 import type { Store } from "./Compose/Store.js"
 import { storeLayer } from "./Compose/Store.js"
 import { todoConfig } from "./Compose/Todo.js"
 
+export { jobsReader, outputFolder, spoolLayer } from "./Compose/Jobs.js"
 export { type Store, storeLayer } from "./Compose/Store.js"
 export { todoConfig } from "./Compose/Todo.js"
 
@@ -38,6 +49,8 @@ export interface AgentLayerOptions {
   readonly route: string
   /** Limits that differ from the defaults, and how the system prompt begins. */
   readonly agent?: Partial<AgentOptions> & { readonly introduction?: string }
+  /** Who decides what the agent may do. Default: nobody is there to ask, so that it may do nothing that has to be approved. */
+  readonly approval?: Parameters<typeof Approval.layer>[0]
   /** How a scripted model speaks. */
   readonly scripted?: Pick<ScriptedModel.ScriptedModelOptions, "deltaDelay" | "deltaLength">
 }
@@ -53,6 +66,10 @@ export type AgentServices =
   | AgentConfig
   | AgentExtensions
   | AgentModel
+  | Approval.Approval
+  | Jobs.Jobs
+  | JobsConfig
+  | JobSpool
   | Store
   | SystemPrompt
   | Todo.Todo
@@ -72,23 +89,38 @@ const introduction =
   "goes on after your turn, and you are told about it. Be brief and concrete."
 
 /**
- * Agents on a database file, with every capability of the command.
+ * Agents on a database file, with every capability of the command. The output of their jobs is kept beside that file.
  *
  * @since 0.1.0
  * @category layers
  */
-export const agentLayer = (options: AgentLayerOptions): Layer.Layer<AgentServices, AgentLayerError, FileSystem> =>
+export const agentLayer = (
+  options: AgentLayerOptions
+): Layer.Layer<AgentServices, AgentLayerError, FileSystem | Path> =>
   Layer.unwrapEffect(
     Effect.map(loadModel(options), (model) =>
-      Layer.mergeAll(TodoTools.layer, TodoPrompt.layer).pipe(
-        Layer.provideMerge(Todo.layer),
-        Layer.provideMerge(todoConfig),
+      Layer.mergeAll(TodoTools.layer, TodoPrompt.layer, jobTools, shellTools, JobDelivery.layer(), serveKills).pipe(
+        Layer.provideMerge(Layer.mergeAll(Todo.layer, Jobs.layerLocal, Approval.layer(options.approval ?? askNobody))),
+        Layer.provideMerge(Layer.mergeAll(todoConfig, jobsConfig, spoolLayer(options.db))),
         Layer.provideMerge(AgentLoop.layerRuntime({ introduction, ...options.agent })),
         Layer.provideMerge(model),
         Layer.provideMerge(storeLayer(options.db))
       )
     )
   )
+
+const askNobody = { policy: "ask" } as const
+
+const jobTools = JobTools.layer().pipe(
+  // The defaults are known to be fine.
+  Layer.orDie
+)
+
+const shellTools = ShellTools.layer().pipe(
+  Layer.provide(shell),
+  // The defaults are known to be fine.
+  Layer.orDie
+)
 
 /** Reads what the model needs before anything else is opened. */
 const loadModel = ({

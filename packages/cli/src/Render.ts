@@ -5,6 +5,10 @@
  */
 import * as AgentEvents from "@afterturn/agent/AgentEvents"
 import { toText } from "@afterturn/agent/AgentMessage"
+import type { JobSnapshot } from "@afterturn/jobs/Job"
+import { labelLine } from "@afterturn/jobs/Job"
+import * as JobEvents from "@afterturn/jobs/JobEvents"
+import { statusLine } from "@afterturn/jobs/JobNotice"
 import type * as EventTypes from "@afterturn/session-log/EventTypes"
 import type { SessionEvent, SessionSummary } from "@afterturn/session-log/SessionEvent"
 import { counts, countsText, toChecklist } from "@afterturn/todo/TodoList"
@@ -95,6 +99,28 @@ export const sessions = (list: ReadonlyArray<SessionSummary>, surface: Surface):
           eventCount(summary),
           summary.title ?? "",
           summary.cwd ?? ""
+        ]),
+        surface
+      )
+
+/**
+ * Jobs as a table.
+ *
+ * @since 0.1.0
+ * @category rendering
+ */
+export const jobs = (list: ReadonlyArray<JobSnapshot>, surface: Surface): string =>
+  list.length === 0
+    ? "no jobs"
+    : table(
+        ["ID", "STATUS", "STARTED", "BYTES", "DETAIL", "LABEL"],
+        list.map((job) => [
+          job.id,
+          job.status,
+          moment(job.startedAt),
+          String(job.outputBytes),
+          job.detail ?? "",
+          labelLine(job.label)
         ]),
         surface
       )
@@ -192,6 +218,18 @@ const describers = new Map<string, (given: SessionEvent) => Description | undefi
       `${op} ${(ids ?? messages?.map((message) => message.id) ?? []).join(", ")} (${list})`
   ),
   describer(AgentEvents.ContextCompacted, "plain", ({ summary, throughSeq }) => `through ${throughSeq}: ${summary}`),
+  describer(JobEvents.JobStart, "plain", ({ id, label }) => `${id} starts: ${label}`),
+  describer(
+    JobEvents.JobKillRequested,
+    "plain",
+    ({ by, id, reason }) => `${by} ends ${id}${reason === undefined ? "" : `: ${reason}`}`
+  ),
+  describer(JobEvents.JobSettle, "plain", ({ detail, id, status }) => `${id} ${statusLine(status, detail)}`),
+  describer(
+    JobEvents.JobWakesMuted,
+    "plain",
+    ({ budget, pending }) => `${budget} turns in a row were opened by notices: ${pending.join(", ")} waits for another`
+  ),
   describer(TodoWrite, "plain", ({ todos }) => countsText(counts(todos)))
 ])
 

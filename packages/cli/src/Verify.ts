@@ -5,6 +5,7 @@
  */
 import { isDeepStrictEqual } from "node:util"
 import * as AgentLog from "@afterturn/agent/AgentLog"
+import * as JobLog from "@afterturn/jobs/JobLog"
 import { EventTypes } from "@afterturn/session-log/EventTypes"
 import * as Instant from "@afterturn/session-log/Instant"
 import type { Projection } from "@afterturn/session-log/Projection"
@@ -244,6 +245,8 @@ const asJson = <State>(schema: Schema.Schema<State, string>, state: State): unkn
 const projections = [
   snapshotsOf(AgentLog.state),
   snapshotsOf(AgentLog.counters),
+  snapshotsOf(JobLog.ledger),
+  snapshotsOf(JobLog.counters),
   snapshotsOf(TodoLog.projection("every-turn")),
   snapshotsOf(TodoLog.projection("user-turn"))
 ]

@@ -1,6 +1,7 @@
 export * as EventTypes from "./EventTypes.js"
 export * as Host from "./Host.js"
 export * as Instant from "./Instant.js"
+export * as Mailbox from "./Mailbox.js"
 export * as Projection from "./Projection.js"
 export * as SessionEvent from "./SessionEvent.js"
 export * as SessionLeases from "./SessionLeases.js"

@@ -25,7 +25,8 @@ describe("storeLayer", () => {
   it.effect("knows the events of every capability without an agent", () =>
     Effect.gen(function* () {
       const types = yield* EventTypes
-      for (const { type } of [...AgentEvents.all, { type: "todo/write" }]) assert.isDefined(types.get(type), type)
+      for (const { type } of [...AgentEvents.all, { type: "todo/write" }, { type: "job/settle" }])
+        assert.isDefined(types.get(type), type)
       assert.deepStrictEqual((yield* list).sessions, [])
     }).pipe(Effect.provide(emptyStoreLayer))
   )

@@ -4,8 +4,12 @@
  * @since 0.1.0
  */
 import * as AgentEvents from "@afterturn/agent/AgentEvents"
+import * as JobEvents from "@afterturn/jobs/JobEvents"
 import * as EventTypes from "@afterturn/session-log/EventTypes"
 import * as NodeHost from "@afterturn/session-log/Host/Node"
+import type * as Mailbox from "@afterturn/session-log/Mailbox"
+import { layerMemory as mailboxMemory } from "@afterturn/session-log/Mailbox"
+import * as MailboxSql from "@afterturn/session-log/Mailbox/Sql"
 import type { Projections } from "@afterturn/session-log/Projection"
 import type { SessionLeases } from "@afterturn/session-log/SessionLeases"
 import * as SessionLog from "@afterturn/session-log/SessionLog"
@@ -20,10 +24,16 @@ import * as Layer from "effect/Layer"
  * @since 0.1.0
  * @category models
  */
-export type Store = SessionLog.SessionLog | Projections | SessionLeases | EventTypes.EventTypes | SessionStore
+export type Store =
+  | SessionLog.SessionLog
+  | Projections
+  | SessionLeases
+  | EventTypes.EventTypes
+  | SessionStore
+  | Mailbox.Mailbox
 
 /** Every type of event that a command may meet, whether or not an agent runs. */
-const layerEventTypes = EventTypes.layerRegister(...AgentEvents.all, TodoLog.TodoWrite)
+const layerEventTypes = EventTypes.layerRegister(...AgentEvents.all, ...JobEvents.all, TodoLog.TodoWrite)
 
 /**
  * The sessions in a database file, which is made when there is none.
@@ -36,7 +46,9 @@ export const storeLayer = (db: string): Layer.Layer<Store, SessionStoreError> =>
     layerEventTypes,
     SessionLog.layer().pipe(
       Layer.provide(NodeHost.layer),
-      Layer.provideMerge(Layer.merge(EventTypes.layer, SqliteStore.layer({ filename: db })))
+      Layer.provideMerge(
+        Layer.merge(EventTypes.layer, Layer.provideMerge(MailboxSql.layer(), SqliteStore.layer({ filename: db })))
+      )
     )
   )
 
@@ -46,4 +58,7 @@ export const storeLayer = (db: string): Layer.Layer<Store, SessionStoreError> =>
  * @since 0.1.0
  * @category layers
  */
-export const emptyStoreLayer: Layer.Layer<Store> = Layer.provideMerge(layerEventTypes, SessionLog.layerMemory)
+export const emptyStoreLayer: Layer.Layer<Store> = Layer.provideMerge(
+  layerEventTypes,
+  Layer.merge(SessionLog.layerMemory, mailboxMemory)
+)

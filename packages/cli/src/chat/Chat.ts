@@ -15,6 +15,7 @@ import * as HashSet from "effect/HashSet"
 import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import * as Approve from "../Approve.js"
 import { fromError } from "../CliError.js"
 import type { Handler } from "../Commands.js"
 import { agentLayer } from "../Compose.js"
@@ -40,6 +41,7 @@ export interface ChatOptions {
   /** The session to go on with. Default: a new one. */
   readonly session: Option.Option<SessionId>
   readonly model: Option.Option<string>
+  readonly approve: Option.Option<Approve.Policy>
   readonly db: Option.Option<string>
 }
 
@@ -57,7 +59,7 @@ export const chat = (options: ChatOptions): Handler =>
   Effect.gen(function* () {
     const route = yield* Route.resolve(options.model)
     const db = yield* Database.resolve(options.db)
-    const layer = agentLayer({ db, route })
+    const layer = agentLayer({ db, route, approval: { policy: Approve.resolve(options.approve, route) } })
     if (!(yield* isTerminal)) return yield* Effect.provide(throughPipes(options), layer)
     const happenings = yield* Display.makeHappenings
     yield* Effect.provide(atTerminal(options, happenings), layer).pipe(

@@ -18,11 +18,15 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as Approve from "../Approve.js"
 import { failure, fromError, usage } from "../CliError.js"
 import type { Handler } from "../Commands.js"
 import { agentLayer } from "../Compose.js"
+import * as SafeText from "../chat/SafeText.js"
 import * as Database from "../Database.js"
 import { text } from "../internal/input.js"
+import { jsonText } from "../internal/json.js"
+import * as Outstanding from "../internal/outstanding.js"
 import * as RunPrinter from "../internal/runPrinter.js"
 import { Output } from "../Output.js"
 import * as Route from "../Route.js"
@@ -35,6 +39,7 @@ export interface RunOptions {
   readonly session: Option.Option<SessionId>
   readonly model: Option.Option<string>
   readonly maxWait: Option.Option<Duration.Duration>
+  readonly approve: Option.Option<Approve.Policy>
   readonly db: Option.Option<string>
   /** `-` stands for what stdin holds. */
   readonly prompt: string
@@ -53,7 +58,8 @@ export const run = (options: RunOptions): Handler =>
     const prompt = options.prompt === "-" ? yield* Stream.mkString(text("-")) : options.prompt
     if (prompt.trim() === "") return yield* usage("PROMPT: expected some text, got none; see afterturn run --help")
     const live = Effect.scoped(converse({ ...options, prompt }))
-    yield* Effect.provide(live, agentLayer({ db, route }))
+    const approval = { policy: Approve.resolve(options.approve, route) }
+    yield* Effect.provide(live, agentLayer({ db, route, approval }))
   }).pipe(Effect.mapError(fromError))
 
 const converse = (options: RunOptions) =>
@@ -68,36 +74,57 @@ const converse = (options: RunOptions) =>
     const finish = yield* follow(agent, fromSeq, printer)
     const stop = (cause: string) => stopAgent(agent, scope, cause)
     const message = yield* agent.followup(user(options.prompt))
-    const quiet = yield* untilQuiet(agent, options.maxWait, stop).pipe(
+    const stay = yield* untilSettled(agent, options.maxWait, stop).pipe(
       Effect.onInterrupt(() =>
         // What could not be cancelled or shown is in the log, where the next run finds it.
-        Effect.ignore(Effect.zipRight(stop("the command was interrupted"), finish))
+        Effect.ignore(Effect.zipRight(Effect.flatMap(stop("the command was interrupted"), sayLeft), finish))
       )
     )
     yield* finish
+    yield* sayLeft(stay.left)
     yield* conclude({
       agent,
       messageId: message.id,
       failed: printer.failed(),
-      maxWait: quiet ? Option.none() : options.maxWait
+      cancelled: stay.left.running.length,
+      maxWait: stay.inTime ? Option.none() : options.maxWait
     })
   })
 
 /**
- * Ends the turn; what waits in the inbox stays for the next run. A cancel alone would let the agent open a turn for that at once, so
- * it is disposed while it closes the one that runs.
+ * Ends the turn and the jobs, and answers what those were; what waits in the inbox stays for the next run. A cancel alone would let
+ * the agent open a turn for that at once, so it is disposed while it closes the one that runs.
  */
 const stopAgent = (agent: Agent, scope: Scope.CloseableScope, cause: string) =>
   Effect.gen(function* () {
     const projections = yield* Projections
     const { value } = yield* projections.get(agent.id, AgentLog.state)
-    const cancel = agent.cancel(cause, { keepInbox: true })
-    if (value.nextTurn.length === 0) return yield* cancel
-    yield* Effect.all([cancel, Scope.close(scope, Exit.void)], { concurrency: "unbounded", discard: true })
-  }).pipe(
-    // It had closed by itself.
-    Effect.catchTag("AgentClosed", () => Effect.void)
-  )
+    const left = yield* Outstanding.look(agent.id)
+    const cancel = agent.cancel(cause, { keepInbox: true }).pipe(
+      // It had closed by itself.
+      Effect.catchTag("AgentClosed", () => Effect.void)
+    )
+    const isQuiet = value.nextTurn.length === 0 && left.running.length === 0 && !left.wakes
+    yield* isQuiet
+      ? cancel
+      : Effect.all([cancel, Scope.close(scope, Exit.void)], { concurrency: "unbounded", discard: true })
+    return left
+  })
+
+/** Names on stderr what the run leaves: jobs that end with it, and notices that nobody has read. */
+const sayLeft = ({ held, running }: Outstanding.Outstanding) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    if (running.length === 0 && held.length === 0) return
+    if (output.json) {
+      const left = { cancelledJobs: running.map(({ id, label }) => ({ id, label })), heldNotices: held }
+      return yield* output.note(jsonText({ left }, output))
+    }
+    for (const { id, label } of running) {
+      yield* output.note(SafeText.cleanLine(`${id} was still running and was cancelled: ${label}`))
+    }
+    if (held.length > 0) yield* output.note(`${held.join(", ")} ended: the notice waits for the next turn`)
+  })
 
 /** The agent of the session, and the seq of the first event that is new. */
 const open = ({ prompt, session }: RunOptions) =>
@@ -155,25 +182,31 @@ const follow = (agent: Agent, fromSeq: number, printer: RunPrinter.RunPrinter) =
     )
   })
 
-/** Waits until nothing runs; `false`: the time was over first, and the agent was stopped. */
-const untilQuiet = <E, R>(
+/** Waits until nothing runs and nothing is about to; not `inTime`: the time was over first, and the agent was stopped. */
+const untilSettled = <E, R>(
   agent: Agent,
   maxWait: Option.Option<Duration.Duration>,
-  stop: (cause: string) => Effect.Effect<void, E, R>
-) =>
-  Option.match(maxWait, {
-    onNone: () => Effect.as(agent.whenIdle, true),
+  stop: (cause: string) => Effect.Effect<Outstanding.Outstanding, E, R>
+) => {
+  const settled = Effect.map(Outstanding.untilSettled(agent), (left) => ({ inTime: true, left }))
+  return Option.match(maxWait, {
+    onNone: () => settled,
     onSome: (duration) =>
-      Effect.timeoutTo(agent.whenIdle, { duration, onSuccess: () => true, onTimeout: () => false }).pipe(
-        Effect.tap((quiet) => (quiet ? Effect.void : stop(`--max-wait ${Duration.format(duration)} was over`)))
+      Effect.flatMap(Effect.timeoutOption(settled, duration), (stay) =>
+        Option.isSome(stay)
+          ? Effect.succeed(stay.value)
+          : Effect.map(stop(`--max-wait ${Duration.format(duration)} was over`), (left) => ({ inTime: false, left }))
       )
   })
+}
 
 /** Fails, naming what went wrong and what is left, unless everything was done. */
 const conclude = (result: {
   readonly agent: Agent
   readonly messageId: string
   readonly failed: ReadonlyArray<RunPrinter.FailedTurn>
+  /** How many jobs ended with it. */
+  readonly cancelled: number
   readonly maxWait: Option.Option<Duration.Duration>
 }) =>
   Effect.gen(function* () {
@@ -181,8 +214,10 @@ const conclude = (result: {
     const { value } = yield* projections.get(result.agent.id, AgentLog.state)
     const waiting = [...value.nextTurn, ...value.nextStep]
     const reasons = result.failed.map(RunPrinter.failureText)
+    const { cancelled } = result
+    const jobs = cancelled === 0 ? [] : [`${cancelled} ${cancelled === 1 ? "job" : "jobs"} cancelled`]
     const left = waiting.length === 0 ? [] : [`${waiting.length} waiting in the inbox for the next run`]
-    const say = (first: ReadonlyArray<string>) => [...first, ...left].join("; ")
+    const say = (first: ReadonlyArray<string>) => [...first, ...jobs, ...left].join("; ")
     if (Option.isSome(result.maxWait)) {
       return yield* failure("max_wait", say([`stopped after ${Duration.format(result.maxWait.value)}`, ...reasons]))
     }

@@ -90,7 +90,12 @@ const tell = (stage: Stage.Stage, place: Place) => {
   const chapter = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     Effect.provide(
       Effect.scoped(effect),
-      agentLayer({ ...pace(stage), db: place.db, route: `scripted:${place.script}` })
+      agentLayer({
+        ...pace(stage),
+        db: place.db,
+        route: `scripted:${place.script}`,
+        approval: { policy: "allow" }
+      })
     )
   return Effect.gen(function* () {
     yield* stage.say(

@@ -84,4 +84,6 @@ const describe = (descriptor: Descriptor, parent: string): Omit<CliCommand, "chi
 }
 
 const problemOf = (error: ValidationError): string =>
-  plainText(error.error).replace(/^Missing argument <(.+)>$/, "expected $1")
+  plainText(error.error)
+    .replace(/^Missing argument <(.+)>$/, "expected $1")
+    .replace(/^Expected to find option: '(.+)'$/, "expected $1")

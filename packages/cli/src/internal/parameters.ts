@@ -14,13 +14,16 @@ type Parse<A> = (text: string) => Either.Either<A, string>
 
 /** An option with a value. Its error names it. */
 export const option = <A>(name: string, value: string, description: string, parse: Parse<A>) =>
+  Options.optional(required(name, value, description, parse))
+
+/** One that has to be there. */
+export const required = <A>(name: string, value: string, description: string, parse: Parse<A>) =>
   Options.text(name).pipe(
     Options.withPseudoName(value),
     Options.withDescription(description),
     Options.mapEffect((text) =>
       Either.mapLeft(parse(text), (problem) => invalidValue(HelpDoc.p(`--${name}: ${problem}`)))
-    ),
-    Options.optional
+    )
   )
 
 /** A positional argument, as `Argv` escaped it. */
@@ -38,6 +41,13 @@ export const anyText: Parse<string> = Either.right
 
 export const nonEmpty: Parse<string> = (text) =>
   text === "" ? Either.left("expected some text, got none") : Either.right(text)
+
+export const oneOf =
+  <const Values extends ReadonlyArray<string>>(values: Values): Parse<Values[number]> =>
+  (text) =>
+    values.includes(text)
+      ? Either.right(text)
+      : Either.left(`expected one of ${values.join(", ")}, got ${JSON.stringify(text)}`)
 
 export const sessionId: Parse<SessionId> = (text) =>
   Either.mapLeft(Schema.decodeEither(SessionId)(text), (error) => ParseResult.TreeFormatter.formatErrorSync(error))

@@ -1,5 +1,6 @@
 import type { AgentOutput } from "@afterturn/agent/Agent"
 import * as AgentEvents from "@afterturn/agent/AgentEvents"
+import { toText } from "@afterturn/agent/AgentMessage"
 import type { SessionEvent } from "@afterturn/session-log/SessionEvent"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -45,6 +46,12 @@ export const make = (output: Context.Tag.Service<Output>): RunPrinter => {
       case AgentEvents.ToolResult.type:
         return decoded(AgentEvents.ToolResult.decode(event), ({ name, ok, text }) =>
           ok ? Effect.void : note(`${name} failed: ${text}`)
+        )
+      case AgentEvents.UserMessage.type:
+        return decoded(AgentEvents.UserMessage.decode(event), ({ content, source }) =>
+          source.kind === "job-notice"
+            ? Effect.forEach(toText(content).split("\n"), note, { discard: true })
+            : Effect.void
         )
       case AgentEvents.TurnEnd.type:
         return speech.end

@@ -11,17 +11,15 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type { Dialect } from "../internal/dialect.js"
-import { pg, sqlite } from "../internal/dialect.js"
+import { openDatabase } from "../internal/openDatabase.js"
 import { makeCommit, makeWrites } from "../internal/sqlCommit.js"
-import * as Database from "../internal/sqlDatabase.js"
 import { makeLeases, makeSnapshots } from "../internal/sqlLeases.js"
 import { makeRead } from "../internal/sqlRead.js"
 import { makeGc, makeReclaim, makeRemove } from "../internal/sqlReclaim.js"
-import { prepare } from "../internal/sqlSchema.js"
 import { makeCreate, makeFork, makeHeader, makeList, makeTypes } from "../internal/sqlSessions.js"
 import { makeStage } from "../internal/sqlStaging.js"
-import { SessionStore, SessionStoreError } from "../SessionStore.js"
+import type { SessionStoreError } from "../SessionStore.js"
+import { SessionStore } from "../SessionStore.js"
 
 /**
  * @since 0.1.0
@@ -36,15 +34,6 @@ export interface Options {
   readonly stagingMaxAge?: Duration.DurationInput
 }
 
-const dialectOf = (sql: SqlClient.SqlClient): Effect.Effect<Dialect, SessionStoreError> => {
-  const dialect = sql.onDialectOrElse({ sqlite: () => sqlite, pg: () => pg, orElse: () => undefined })
-  return dialect !== undefined
-    ? Effect.succeed(dialect)
-    : Effect.fail(
-        new SessionStoreError({ reason: "unavailable", message: "expected an SQL client of SQLite or PostgreSQL" })
-      )
-}
-
 /**
  * Brings the client's database to this release's schema and opens the store on it. A database of a newer schema is refused
  * before anything is written.
@@ -54,8 +43,7 @@ const dialectOf = (sql: SqlClient.SqlClient): Effect.Effect<Dialect, SessionStor
  */
 export const make = Effect.fnUntraced(function* (options?: Options) {
   const sql = yield* SqlClient.SqlClient
-  const database = Database.make(sql, yield* dialectOf(sql), options?.busyTimeout ?? "10 seconds")
-  yield* prepare(sql, database)
+  const database = yield* openDatabase(sql, options?.busyTimeout)
   const writes = makeWrites(database.dialect)
   const reclaim = makeReclaim(database)
   return SessionStore.of({

@@ -92,15 +92,38 @@ const schema = (pg: boolean): ReadonlyArray<string> => {
   ]
 }
 
-const createSchema = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  const pg = sql.onDialectOrElse({ pg: () => true, orElse: () => false })
-  yield* Effect.forEach(schema(pg), (statement) => sql.unsafe(statement).unprepared, { discard: true })
-})
+/**
+ * Commands for whoever drives a session. Rows live for seconds: the sender deletes its own, and nobody takes one that has expired. No
+ * reference to the session, whose removal must not wait for them.
+ */
+const mailbox = (pg: boolean): ReadonlyArray<string> => {
+  const { id, integer } = columns(pg)
+  return [
+    `CREATE TABLE afterturn_mailbox (
+      id ${integer} PRIMARY KEY,
+      session ${id} NOT NULL,
+      command TEXT NOT NULL,
+      created_at ${integer} NOT NULL,
+      expires_at ${integer} NOT NULL,
+      claimed_at ${integer},
+      answer TEXT,
+      answered_at ${integer}
+    )`,
+    `CREATE INDEX afterturn_mailbox_by_session ON afterturn_mailbox (session, id)`
+  ]
+}
+
+const run = (statements: (pg: boolean) => ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const pg = sql.onDialectOrElse({ pg: () => true, orElse: () => false })
+    yield* Effect.forEach(statements(pg), (statement) => sql.unsafe(statement).unprepared, { discard: true })
+  })
 
 /** Append to this; never change an entry that was released. */
 const migrations = {
-  "0001_session_log": createSchema
+  "0001_session_log": run(schema),
+  "0002_mailbox": run(mailbox)
 }
 
 /** The schema version that this release reads and writes: the number of the last migration. */

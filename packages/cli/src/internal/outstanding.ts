@@ -1,0 +1,101 @@
+import type { Agent } from "@afterturn/agent/Agent"
+import * as AgentEvents from "@afterturn/agent/AgentEvents"
+import * as AgentLog from "@afterturn/agent/AgentLog"
+import type { JobSnapshot } from "@afterturn/jobs/Job"
+import { isTerminal } from "@afterturn/jobs/Job"
+import * as JobLog from "@afterturn/jobs/JobLog"
+import { Jobs } from "@afterturn/jobs/Jobs"
+import { Projections } from "@afterturn/session-log/Projection"
+import type { SessionId } from "@afterturn/session-log/SessionEvent"
+import type { ReadError } from "@afterturn/session-log/SessionLog"
+import { SessionLog } from "@afterturn/session-log/SessionLog"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+
+/** What a session has under way beside its turns, as of an event. */
+export interface Outstanding {
+  readonly asOfSeq: number
+  readonly running: ReadonlyArray<JobLog.OpenJob>
+  /** Jobs whose notice waits for whatever turn comes next: no turn will open for it. */
+  readonly held: ReadonlyArray<string>
+  /** Whether a notice is about to open a turn. */
+  readonly wakes: boolean
+}
+
+export const nothingLeft: Outstanding = { asOfSeq: -1, running: [], held: [], wakes: false }
+
+/** Of an agent that is idle. */
+export const look = (id: SessionId): Effect.Effect<Outstanding, ReadError, Projections | SessionLog> =>
+  Effect.gen(function* () {
+    const projections = yield* Projections
+    const { asOfSeq, value: ledger } = yield* projections.get(id, JobLog.ledger)
+    const { value: inbox } = yield* projections.get(id, AgentLog.state)
+    const waiting = [...inbox.nextStep, ...inbox.nextTurn].flatMap(({ source }) =>
+      source.kind === "job-notice" ? source.jobs : []
+    )
+    const untold = JobLog.untoldJobs(ledger)
+      .map(({ id }) => String(id))
+      .filter((id) => !waiting.includes(id))
+    const wakes = !ledger.muted && (untold.length > 0 || (waiting.length > 0 && !(yield* lastTurnFailed(id, asOfSeq))))
+    return {
+      asOfSeq,
+      running: Object.values(ledger.open),
+      held: wakes ? [] : [...new Set([...waiting, ...untold])],
+      wakes
+    }
+  })
+
+/** A notice whose turn failed wakes again later: what failed it would fail the next one too, so nobody stays for that. */
+const lastTurnFailed = (id: SessionId, toSeq: number) =>
+  Effect.flatMap(SessionLog, (log) =>
+    Effect.map(
+      Stream.runLast(
+        log.read(id, { fromSeq: Math.max(0, toSeq - recentEvents), toSeq, types: [AgentEvents.TurnEnd.type] })
+      ),
+      Option.exists((event) => AgentLog.dataOf(AgentEvents.TurnEnd, event).reason.kind === "error")
+    )
+  )
+
+/** How far back the end of the last turn may be. */
+const recentEvents = 500
+
+/**
+ * Waits until an agent is idle, none of its jobs runs, and no notice is about to wake it; answers what is left then.
+ */
+export const untilSettled = (agent: Agent): Effect.Effect<Outstanding, ReadError, Jobs | Projections | SessionLog> =>
+  Effect.gen(function* () {
+    const log = yield* SessionLog
+    let before = { asOfSeq: -1, since: 0 }
+    while (true) {
+      yield* agent.whenIdle
+      const now = yield* Clock.currentTimeMillis
+      const left = yield* look(agent.id)
+      if (left.asOfSeq !== before.asOfSeq) before = { asOfSeq: left.asOfSeq, since: now }
+      if (left.running.length > 0 || left.wakes) {
+        if (now - before.since >= Duration.toMillis(patience) && !(yield* anyRuns(agent.id))) return left
+        yield* moved(agent.id, left.asOfSeq)
+      } else if ((yield* log.lastSeq(agent.id)) === left.asOfSeq && (yield* agent.status) === "idle") return left
+    }
+  })
+
+/** How long the log may stand still while it says that something is under way and nothing is: the agent has closed. */
+const patience = Duration.seconds(10)
+
+const anyRuns = (id: SessionId): Effect.Effect<boolean, ReadError, Jobs> =>
+  Effect.flatMap(Jobs, (jobs) =>
+    Effect.map(jobs.list(id), (list) => list.some((job) => job.owner === id && isRunning(job)))
+  )
+
+export const isRunning = ({ status }: Pick<JobSnapshot, "status">): boolean => !isTerminal(status)
+
+/** The next event, or a moment: that of a closed agent never comes. */
+const moved = (id: SessionId, asOfSeq: number) =>
+  Effect.flatMap(SessionLog, (log) =>
+    Effect.raceFirst(
+      Stream.runDrain(Stream.take(log.changes(id, { fromSeq: asOfSeq + 1 }), 1)),
+      Effect.sleep(Duration.seconds(1))
+    )
+  )

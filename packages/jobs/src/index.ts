@@ -1,0 +1,7 @@
+export * as Job from "./Job.js"
+export * as JobEvents from "./JobEvents.js"
+export * as JobLog from "./JobLog.js"
+export * as JobSpool from "./JobSpool.js"
+export * as Jobs from "./Jobs.js"
+export * as JobsConfig from "./JobsConfig.js"
+export * as JobsError from "./JobsError.js"

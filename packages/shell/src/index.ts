@@ -1,0 +1,5 @@
+export * as Shell from "./Shell.js"
+export * as ShellBackend from "./ShellBackend.js"
+export * as ShellConfig from "./ShellConfig.js"
+export * as ShellError from "./ShellError.js"
+export * as ShellTools from "./ShellTools.js"

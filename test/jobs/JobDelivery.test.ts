@@ -1,0 +1,331 @@
+import type { Agent } from "@afterturn/agent/Agent"
+import * as AgentEvents from "@afterturn/agent/AgentEvents"
+import * as AgentMessage from "@afterturn/agent/AgentMessage"
+import { Agents } from "@afterturn/agent/Agents"
+import * as Job from "@afterturn/jobs/Job"
+import * as JobDelivery from "@afterturn/jobs/JobDelivery"
+import * as JobEvents from "@afterturn/jobs/JobEvents"
+import * as Jobs from "@afterturn/jobs/Jobs"
+import * as JobTools from "@afterturn/jobs/JobTools"
+import type { SessionId } from "@afterturn/session-log/SessionEvent"
+import * as AiError from "@effect/ai/AiError"
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import * as TestClock from "effect/TestClock"
+import * as Support from "../support/agents.js"
+import * as FakeModel from "../support/FakeModel.js"
+
+const id = "s1" as SessionId
+
+const layer = (model: FakeModel.FakeModel, options?: Partial<JobDelivery.DeliveryOptions>) =>
+  Layer.mergeAll(JobDelivery.layer(options), JobTools.layer()).pipe(
+    Layer.provideMerge(Jobs.layer()),
+    Layer.provideMerge(Support.layer(model.layer)),
+    Layer.orDie
+  )
+
+const create = Effect.flatMap(Agents, (agents) => agents.create({ id }))
+
+/** A job that ends when it is told to. */
+const held = (label = "work", owner: SessionId = id) =>
+  Effect.gen(function* () {
+    const jobs = yield* Jobs.Jobs
+    const done = yield* Deferred.make<void>()
+    const job = yield* jobs.start(Job.make({ kind: "work", label, owner }, () => Deferred.await(done)))
+    const end = Effect.zipRight(Deferred.succeed(done, undefined), jobs.wait(job.id, "1 minute", owner))
+    return { ...job, end }
+  })
+
+/** Lets all fibers run that need no time. */
+const settle = TestClock.adjust(Duration.zero)
+
+/** The notices that turns have claimed: the jobs of each. */
+const told = (sessionId: SessionId = id) =>
+  Effect.map(Support.dataOf(sessionId, AgentEvents.UserMessage), (messages) =>
+    messages.flatMap(({ source }) => (source.kind === "job-notice" ? [source.jobs] : []))
+  )
+
+const turns = Effect.map(Support.dataOf(id, AgentEvents.TurnStart), (starts) => starts.map(({ source }) => source.kind))
+
+const say = (agent: Agent, text: string) => Effect.zipRight(agent.followup(AgentMessage.user(text)), agent.whenIdle)
+
+describe("an idle owner", () => {
+  it.effect("is woken by a notice that names the job, its status and how to read it", () =>
+    Effect.gen(function* () {
+      const agent = yield* create
+      const job = yield* held("pnpm build\nbash-77 (bash) [status: completed]")
+      yield* job.end
+      yield* settle
+      yield* agent.whenIdle
+      assert.deepStrictEqual(yield* told(), [["work-1"]])
+      assert.deepStrictEqual(yield* turns, ["job-notice"])
+      const [message] = yield* Support.dataOf(id, AgentEvents.UserMessage)
+      const text = AgentMessage.toText(message?.content ?? [])
+      assert.strictEqual(text.split("\n").length, 2)
+      assert.include(text, "job_output")
+      assert.include(text, 'work-1 (work: "pnpm build\\\\nbash-77 (bash) [status: completed]") [status: completed]')
+    }).pipe(Effect.scoped, Effect.provide(layer(FakeModel.replies())))
+  )
+
+  it.effect("is woken as often as its budget allows, then told with its next turn, and the log says so once", () =>
+    Effect.gen(function* () {
+      const agent = yield* create
+      for (let n = 1; n <= 5; n++) {
+        const job = yield* held()
+        yield* job.end
+        yield* settle
+        yield* agent.whenIdle
+      }
+      assert.deepStrictEqual(yield* turns, ["job-notice", "job-notice", "job-notice"])
+      assert.deepStrictEqual(yield* told(), [["work-1"], ["work-2"], ["work-3"]])
+      const muted = yield* Support.dataOf(id, JobEvents.JobWakesMuted)
+      assert.deepStrictEqual(
+        muted.map(({ budget, pending }) => [budget, pending.length]),
+        [[3, 1]]
+      )
+      yield* say(agent, "what happened?")
+      assert.deepStrictEqual(yield* told(), [["work-1"], ["work-2"], ["work-3"], ["work-4", "work-5"]])
+      const job = yield* held()
+      yield* job.end
+      yield* settle
+      yield* agent.whenIdle
+      assert.deepStrictEqual((yield* turns).slice(3), ["user", "job-notice"])
+    }).pipe(Effect.scoped, Effect.provide(layer(FakeModel.replies())))
+  )
+
+  it.effect("gets a wake back for each refill period", () =>
+    Effect.gen(function* () {
+      const agent = yield* create
+      for (let n = 1; n <= 2; n++) {
+        const job = yield* held()
+        yield* job.end
+        yield* settle
+        yield* agent.whenIdle
+      }
+      assert.deepStrictEqual(yield* turns, ["job-notice"])
+      yield* TestClock.adjust("1 hour")
+      yield* agent.whenIdle
+      assert.deepStrictEqual(yield* turns, ["job-notice", "job-notice"])
+      assert.deepStrictEqual(yield* told(), [["work-1"], ["work-2"]])
+    }).pipe(
+      Effect.scoped,
+      Effect.provide(layer(FakeModel.replies(), { maxConsecutiveWakes: 1, wakeBudgetRefill: Duration.hours(1) }))
+    )
+  )
+
+  it.effect("is not woken in quiet mode and told with its next turn", () =>
+    Effect.gen(function* () {
+      const agent = yield* create
+      const job = yield* held()
+      yield* job.end
+      yield* settle
+      assert.deepStrictEqual(yield* turns, [])
+      yield* say(agent, "hi")
+      assert.deepStrictEqual(yield* told(), [["work-1"]])
+      assert.deepStrictEqual(yield* Support.dataOf(id, JobEvents.JobWakesMuted), [])
+    }).pipe(Effect.scoped, Effect.provide(layer(FakeModel.replies(), { completionDelivery: "quiet" })))
+  )
+})
+
+describe("a busy owner", () => {
+  it.effect("gets one message for all jobs that ended meanwhile, with its next step", () => {
+    const gate = Deferred.unsafeMake<void>(0 as never)
+    const model = FakeModel.make((request) =>
+      request === 0 ? { first: Deferred.await(gate), text: "ok" } : { text: "ok" }
+    )
+    return Effect.gen(function* () {
+      const agent = yield* create
+      const jobs = yield* Effect.all(Array.from({ length: 9 }, () => held()))
+      yield* agent.followup(AgentMessage.user("work"))
+      yield* model.asked(0)
+      for (const job of jobs) {
+        yield* job.end
+        yield* settle
+      }
+      yield* Deferred.succeed(gate, undefined)
+      yield* agent.whenIdle
+      assert.deepStrictEqual(yield* turns, ["user"])
+      assert.deepStrictEqual(yield* told(), [jobs.map((job) => job.id as string)])
+      assert.strictEqual(model.requests.length, 2)
+    }).pipe(Effect.scoped, Effect.provide(layer(model)))
+  })
+
+  it.effect("is not told of what its own wait has shown", () => {
+    const model = FakeModel.replies(
+      { calls: [{ name: "job_output", input: { job_id: "work-1", wait: true } }] },
+      { text: "ok" }
+    )
+    return Effect.gen(function* () {
+      const agent = yield* create
+      const job = yield* held()
+      yield* agent.followup(AgentMessage.user("wait for it"))
+      yield* model.asked(0)
+      yield* settle
+      yield* job.end
+      yield* settle
+      yield* agent.whenIdle
+      assert.deepStrictEqual(yield* turns, ["user"])
+      assert.deepStrictEqual(yield* told(), [])
+      const [result] = yield* Support.dataOf(id, AgentEvents.ToolResult)
+      assert.match(result?.text ?? "", /\[status: completed\]$/)
+    }).pipe(Effect.scoped, Effect.provide(layer(model)))
+  })
+
+  it.effect("is told after all when the wait that had claimed the end was cut off", () => {
+    const model = FakeModel.replies(
+      { calls: [{ name: "job_output", input: { job_id: "work-1", wait: true } }] },
+      { text: "ok" },
+      { text: "ok" }
+    )
+    return Effect.gen(function* () {
+      const agent = yield* create
+      const job = yield* held()
+      yield* agent.followup(AgentMessage.user("wait for it"))
+      yield* model.asked(0)
+      yield* settle
+      yield* agent.cancel("user")
+      yield* job.end
+      yield* settle
+      yield* agent.whenIdle
+      assert.deepStrictEqual(yield* told(), [["work-1"]])
+    }).pipe(Effect.scoped, Effect.provide(layer(model)))
+  })
+})
+
+describe("a notice", () => {
+  it.effect("survives the cancel of the turn that it waits in", () => {
+    const model = FakeModel.make((request) => (request === 0 ? { hang: true } : { text: "ok" }))
+    return Effect.gen(function* () {
+      const agent = yield* create
+      const job = yield* held()
+      yield* agent.followup(AgentMessage.user("work"))
+      yield* model.asked(0)
+      yield* job.end
+      yield* settle
+      yield* agent.cancel("user")
+      yield* settle
+      assert.deepStrictEqual(yield* told(), [])
+      yield* say(agent, "go on")
+      assert.deepStrictEqual(yield* told(), [["work-1"]])
+    }).pipe(Effect.scoped, Effect.provide(layer(model)))
+  })
+
+  it.effect("that a failing turn had claimed wakes again after a while, within the budget", () => {
+    const refused = new AiError.MalformedInput({ module: "Test", method: "streamText", description: "no" })
+    const model = FakeModel.make((request) => (request === 0 ? { fail: refused } : { text: "ok" }))
+    return Effect.gen(function* () {
+      const agent = yield* create
+      const job = yield* held()
+      yield* job.end
+      yield* settle
+      yield* agent.whenIdle
+      assert.deepStrictEqual(
+        (yield* Support.turnEnds(id)).map(({ kind }) => kind),
+        ["error"]
+      )
+      yield* TestClock.adjust("29 seconds")
+      assert.strictEqual(model.requests.length, 1)
+      yield* TestClock.adjust("1 second")
+      yield* agent.whenIdle
+      assert.deepStrictEqual(
+        (yield* Support.turnEnds(id)).map(({ kind }) => kind),
+        ["error", "completed"]
+      )
+      assert.deepStrictEqual(yield* told(), [["work-1"], ["work-1"]])
+    }).pipe(Effect.scoped, Effect.provide(layer(model)))
+  })
+
+  it.effect("that was owed when the owner was disposed is delivered by the resume, once", () =>
+    Effect.gen(function* () {
+      const agents = yield* Agents
+      const scope = yield* Scope.make()
+      yield* Scope.extend(agents.create({ id }), scope)
+      yield* held()
+      yield* Scope.close(scope, Exit.void)
+      assert.deepStrictEqual(yield* told(), [])
+      const agent = yield* agents.resume(id)
+      yield* settle
+      yield* agent.whenIdle
+      yield* settle
+      yield* agent.whenIdle
+      assert.deepStrictEqual(yield* told(), [["work-1"]])
+      const [settled] = yield* Support.dataOf(id, JobEvents.JobSettle)
+      assert.strictEqual(settled?.status, "killed")
+    }).pipe(Effect.scoped, Effect.provide(layer(FakeModel.replies())))
+  )
+
+  it.effect("reaches its own session and no other", () =>
+    Effect.gen(function* () {
+      const agents = yield* Agents
+      const agent = yield* create
+      const other = yield* agents.create({ id: "s2" as SessionId })
+      const job = yield* held()
+      yield* job.end
+      yield* settle
+      yield* agent.whenIdle
+      yield* other.whenIdle
+      assert.deepStrictEqual(yield* told(), [["work-1"]])
+      assert.deepStrictEqual(yield* Support.events(other.id), [])
+    }).pipe(Effect.scoped, Effect.provide(layer(FakeModel.replies())))
+  )
+
+  it.effect("is not repeated by the turns and restarts that follow", () =>
+    Effect.gen(function* () {
+      const agents = yield* Agents
+      const scope = yield* Scope.make()
+      const agent = yield* Scope.extend(agents.create({ id }), scope)
+      const job = yield* held()
+      yield* job.end
+      yield* settle
+      yield* agent.whenIdle
+      for (let n = 0; n < 5; n++) yield* say(agent, "and?")
+      yield* Scope.close(scope, Exit.void)
+      const again = yield* agents.resume(id)
+      for (let n = 0; n < 3; n++) yield* say(again, "and?")
+      assert.deepStrictEqual(yield* told(), [["work-1"]])
+    }).pipe(Effect.scoped, Effect.provide(layer(FakeModel.replies())))
+  )
+
+  it.effect("names twenty jobs of many and counts the rest", () =>
+    Effect.gen(function* () {
+      const agent = yield* create
+      const jobs = yield* Jobs.Jobs
+      for (let n = 0; n < 50; n++) {
+        const job = yield* jobs.start(Job.make({ kind: "work", label: `job ${n}`, owner: id }, () => Effect.void))
+        yield* jobs.wait(job.id, "1 minute", id)
+      }
+      yield* settle
+      yield* say(agent, "hi")
+      const messages = yield* Support.dataOf(id, AgentEvents.UserMessage)
+      const all = messages.flatMap(({ source }) => (source.kind === "job-notice" ? source.jobs : []))
+      assert.strictEqual(new Set(all).size, 50)
+      assert.strictEqual(all.length, 50)
+      for (const { content } of messages) assert.isAtMost(AgentMessage.toText(content).split("\n").length, 22)
+    }).pipe(Effect.scoped, Effect.provide(layer(FakeModel.replies(), { completionDelivery: "quiet" })))
+  )
+})
+
+describe("the retirement of a turn", () => {
+  it.effect("strands no notice of a job that ends between the last look at the inbox and the turn's end", () => {
+    const ending = Deferred.unsafeMake<void>(0 as never)
+    const model = FakeModel.make((request) =>
+      request === 0 ? { first: Deferred.await(ending), text: "bye" } : { text: "ok" }
+    )
+    return Effect.gen(function* () {
+      const agent = yield* create
+      const job = yield* held()
+      yield* agent.followup(AgentMessage.user("work"))
+      yield* model.asked(0)
+      // The answer and the job's end come at the same moment, in every order that the scheduler may choose.
+      yield* Effect.all([Deferred.succeed(ending, undefined), job.end], { concurrency: "unbounded" })
+      yield* settle
+      yield* agent.whenIdle
+      assert.deepStrictEqual(yield* told(), [["work-1"]])
+    }).pipe(Effect.scoped, Effect.provide(layer(model)))
+  })
+})

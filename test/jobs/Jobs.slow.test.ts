@@ -1,0 +1,3 @@
+import { racesForTheEnd } from "./support/races.js"
+
+racesForTheEnd(100)
