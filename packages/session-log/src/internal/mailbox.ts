@@ -63,10 +63,8 @@ export const makeMailbox = (letters: Letters): Service => ({
       })
     const put = Effect.gen(function* () {
       const createdAt = yield* now
-      const value = yield* Effect.orDie(
-        // Input that is not of its own type is a defect of the caller's.
-        Schema.encode(type.input)(input)
-      )
+      // Input that is not of its own type is a defect of the caller's.
+      const value = yield* Effect.orDie(Schema.encode(type.input)(input))
       const command = JSON.stringify({ name: type.name, input: value })
       return yield* letters.put({ session, command, createdAt, expiresAt: createdAt + Duration.toMillis(timeout) })
     })
