@@ -1,3 +1,4 @@
+export * as Approve from "./Approve.js"
 export * as Argv from "./Argv.js"
 export * as CliError from "./CliError.js"
 export * as Commands from "./Commands.js"

@@ -63,9 +63,9 @@ export const makeMailbox = (letters: Letters): Service => ({
       })
     const put = Effect.gen(function* () {
       const createdAt = yield* now
-      const value = yield* Effect.orDie(
+      const value = yield* Schema.encode(type.input)(input).pipe(
         // Input that is not of its own type is a defect of the caller's.
-        Schema.encode(type.input)(input)
+        Effect.orDie
       )
       const command = JSON.stringify({ name: type.name, input: value })
       return yield* letters.put({ session, command, createdAt, expiresAt: createdAt + Duration.toMillis(timeout) })
