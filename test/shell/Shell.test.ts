@@ -38,7 +38,10 @@ const run = Effect.fnUntraced(function* (given: Shell.ShellCommand = command) {
       Effect.sync(() => {
         seen.output += typeof chunk === "string" ? chunk : new TextDecoder().decode(chunk)
       }),
-    setDetail: (detail) => Effect.sync(() => void (seen.detail = detail)),
+    setDetail: (detail) =>
+      Effect.sync(() => {
+        seen.detail = detail
+      }),
     killReason: Effect.succeed(undefined)
   }
   const fiber = yield* Effect.fork(
@@ -247,7 +250,10 @@ describe("a command without a job that cannot be ended", () => {
       const shell = yield* Shell.Shell
       const details: Array<string> = []
       const fiber = yield* Effect.fork(
-        shell.run(command, { write: () => Effect.void, setDetail: (words) => Effect.sync(() => void details.push(words)) })
+        shell.run(command, {
+          write: () => Effect.void,
+          setDetail: (words) => Effect.sync(() => void details.push(words))
+        })
       )
       yield* backend.running
       yield* Fiber.interruptFork(fiber)
@@ -300,7 +306,11 @@ describe("output that cannot be kept", () => {
       const taken: Array<string> = []
       const fiber = yield* Effect.fork(
         shell.run(command, {
-          write: (chunk) => Effect.zipRight(Effect.sync(() => taken.push(new TextDecoder().decode(chunk))), Deferred.await(room)),
+          write: (chunk) =>
+            Effect.zipRight(
+              Effect.sync(() => taken.push(new TextDecoder().decode(chunk))),
+              Deferred.await(room)
+            ),
           setDetail: () => Effect.void
         })
       )

@@ -56,7 +56,10 @@ const shows = (agent: Agent, id: string, text: string) => {
   return Effect.map(
     eventually(
       `${id} shows ${JSON.stringify(text)}`,
-      Effect.map(output(agent, id), (read) => (all += String(read["output"]).replace(nothingNew, "")).includes(text))
+      Effect.map(output(agent, id), (read) => {
+        all += String(read["output"]).replace(nothingNew, "")
+        return all.includes(text)
+      })
     ),
     () => all
   )
@@ -68,7 +71,14 @@ const nothingNew = /^\(no new output( yet)?\)$/
 const canConnect = (port: number) =>
   Effect.async<boolean>((resume) => {
     const socket = net.connect(port, "127.0.0.1")
-    socket.once("connect", () => resume(Effect.sync(() => (socket.destroy(), true))))
+    socket.once("connect", () =>
+      resume(
+        Effect.as(
+          Effect.sync(() => socket.destroy()),
+          true
+        )
+      )
+    )
     socket.once("error", () => resume(Effect.succeed(false)))
   })
 

@@ -19,7 +19,8 @@ import type { ProcessGroup, Remains } from "./ShellBackend.js"
 import { ShellBackend } from "./ShellBackend.js"
 import type { ShellSettings } from "./ShellConfig.js"
 import { ShellConfig } from "./ShellConfig.js"
-import { InvalidCommand, type ShellError } from "./ShellError.js"
+import type { ShellError } from "./ShellError.js"
+import { InvalidCommand } from "./ShellError.js"
 
 export type { CommandEnd, CommandSink, HeldShell } from "./internal/runCommand.js"
 
@@ -90,7 +91,8 @@ export const layer: Layer.Layer<Shell, never, ShellBackend | ShellConfig> = Laye
           runHeld(settings, held, command.command, sink, "give-up")
         )
       ),
-    reap: (process) => Effect.flatMap(backend.find(process), (remains) => endRemains(remains, settings.terminationGrace))
+    reap: (process) =>
+      Effect.flatMap(backend.find(process), (remains) => endRemains(remains, settings.terminationGrace))
   }))
 )
 

@@ -167,7 +167,9 @@ export const toolsOptions = (
     (key) => !Number.isInteger(all[key]) || all[key] <= 0 || all[key] > longestTimer
   )
   if (wrong !== undefined) {
-    return new InvalidShellConfig({ reason: `${wrong} must be an integer from 1 to ${longestTimer}, got ${all[wrong]}` })
+    return new InvalidShellConfig({
+      reason: `${wrong} must be an integer from 1 to ${longestTimer}, got ${all[wrong]}`
+    })
   }
   return all.timeoutMs > all.maxTimeoutMs
     ? new InvalidShellConfig({

@@ -26,10 +26,13 @@ export class WorkdirNotFound extends Schema.TaggedError<WorkdirNotFound>("@after
  * @since 0.1.0
  * @category errors
  */
-export class ShellNotFound extends Schema.TaggedError<ShellNotFound>("@afterturn/shell/ShellNotFound")("ShellNotFound", {
-  code: Schema.Literal("shell_not_found"),
-  shell: Schema.String
-}) {
+export class ShellNotFound extends Schema.TaggedError<ShellNotFound>("@afterturn/shell/ShellNotFound")(
+  "ShellNotFound",
+  {
+    code: Schema.Literal("shell_not_found"),
+    shell: Schema.String
+  }
+) {
   override get message(): string {
     return `the command was not started: there is no executable ${JSON.stringify(this.shell)} on this host`
   }

@@ -53,7 +53,8 @@ const parameters = ({ enableRunInBackground, maxTimeoutMs, timeoutMs }: ShellToo
 const backgroundParameter = {
   run_in_background: optional(
     Schema.Boolean.annotations({
-      description: "Start the command and answer with its job id, without waiting for it. No time applies. Default false"
+      description:
+        "Start the command and answer with its job id, without waiting for it. No time applies. Default false"
     })
   )
 }
@@ -65,7 +66,7 @@ const description = ({ enableRunInBackground }: ShellToolsOptions): string =>
     "There is no terminal, and stdin is empty. Of a long output you get the end.",
     "Before you delete or move anything, look at the absolute path that it resolves to and make sure that it is the one you mean;",
     "never do so with a path that was computed and not looked at.",
-    'An unset variable expands to nothing: write "${NAME:?}" in such paths, so that the command stops instead.',
+    `An unset variable expands to nothing: write "\${NAME:?}" in such paths, so that the command stops instead.`,
     "The variables AFTERTURN_SESSION_ID and AFTERTURN_JOB_ID name this session and this job.",
     enableRunInBackground
       ? "Start servers, watchers and long work with run_in_background and not with `&` or nohup: what a command leaves behind when its shell ends loses its output and is no longer looked after."
@@ -150,7 +151,12 @@ export const layerForeground = (
       const settings = yield* toolsOptions({ ...options, enableRunInBackground: false })
       const handlers = yield* shared(settings)
       const bash = (input: BashInput) => runAlone(handlers, input)
-      return registered(toolkitForeground(settings), toolkitForeground(settings).toLayer({ bash }), withoutJobs, settings)
+      return registered(
+        toolkitForeground(settings),
+        toolkitForeground(settings).toLayer({ bash }),
+        withoutJobs,
+        settings
+      )
     })
   )
 

@@ -1,3 +1,5 @@
+import * as fs from "node:fs"
+import * as path from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { inProcess, start, workplace } from "../../support/afterturn.js"
@@ -32,6 +34,29 @@ describe("chat, through pipes", () => {
       const second = yield* talk("hello\n", ...place.scripted, "--session", id)
       assert.match(second.stdout, /^\n› plan it\n/)
       assert.match(second.stdout, /\n› hello\nDone\.\n$/)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("runs what its script runs, tells of the jobs that end with it, and asks nobody", () =>
+    Effect.gen(function* () {
+      const place = yield* workplace
+      const file = path.join(place.folder, "jobs.json")
+      const call = { tool: "bash", input: { description: "Nap", command: "sleep 300", run_in_background: true } }
+      fs.writeFileSync(
+        file,
+        JSON.stringify({ rules: [{ on: "user", repeat: true, steps: [{ calls: [call] }, { text: "Sleeps." }] }] })
+      )
+      const args = ["--db", place.db, "--session", "s1", "--model", `scripted:${file}`]
+      const { code, stderr, stdout } = yield* talk("go\n/jobs\n", ...args)
+      assert.deepStrictEqual(
+        { code, stderr },
+        { code: 0, stderr: "bash-1 was still running and is cancelled: sleep 300\n" }
+      )
+      assert.include(stdout, "\nSleeps.\n  bash-1 [status: running] sleep 300\n")
+      const jobs = yield* inProcess(["jobs", "list", "--session", "s1", "--db", place.db, "--json"])
+      assert.strictEqual(JSON.parse(jobs.stdout)[0].status, "killed")
+      const asked = yield* talk("go\n", ...args, "--approve", "ask")
+      assert.include(asked.stdout, "approval_denied: the command was not run: nobody is there to approve it")
     }).pipe(Effect.scoped)
   )
 

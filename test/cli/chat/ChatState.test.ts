@@ -93,6 +93,35 @@ describe("Ctrl-D", () => {
   })
 })
 
+describe("a question", () => {
+  const question = { request: { tool: "bash", action: "git log" }, prefix: "git log" }
+  const asked: ChatState.Happening = { _tag: "Question", question }
+
+  it("is answered by a line that is an answer, once, and by nothing else", () => {
+    const { actions, state } = play(
+      [0, asked],
+      [1, '"yes but"'],
+      [2, "enter"],
+      [3, '"y"'],
+      [4, "enter"],
+      [5, '"y"'],
+      [6, "enter"]
+    )
+    assert.deepStrictEqual(actions, [
+      { _tag: "Send", text: "yes but" },
+      { _tag: "Answer", answer: { _tag: "once" } },
+      { _tag: "Send", text: "y" }
+    ])
+    assert.isUndefined(state.question)
+    assert.deepStrictEqual(play([0, asked], [1, '"y"']).actions, [])
+  })
+
+  it("is taken back by who asked, and leaves Ctrl-C as it is", () => {
+    assert.isUndefined(play([0, asked], [1, { _tag: "Question", question: undefined }]).state.question)
+    assert.deepStrictEqual(play([0, runs], [1, asked], [2, "interrupt"]).tags, ["Cancel"])
+  })
+})
+
 describe("read", () => {
   for (const [text, expected] of [
     ["  hi  ", { _tag: "Send", text: "hi" }],
@@ -111,5 +140,7 @@ describe("running", () => {
     assert.deepStrictEqual([state.runningSince, state.now], [5, 12])
     assert.isTrue(ChatState.moves(state))
     assert.isFalse(ChatState.moves(play([5, runs], [6, rests]).state))
+    const job = { id: "bash-1", label: "x", stopping: false, since: 0 }
+    assert.isTrue(ChatState.moves(play([5, { _tag: "Jobs", jobs: [job] }]).state))
   })
 })

@@ -1,15 +1,20 @@
 import { user } from "@afterturn/agent/AgentMessage"
 import { Agents } from "@afterturn/agent/Agents"
+import * as Approval from "@afterturn/agent/Approval"
 import * as Display from "@afterturn/cli/chat/Display"
 import * as Interactive from "@afterturn/cli/chat/Interactive"
+import * as Questions from "@afterturn/cli/chat/Questions"
 import * as Recall from "@afterturn/cli/chat/Recall"
 import * as SlashCommand from "@afterturn/cli/chat/SlashCommand"
 import { Tty } from "@afterturn/cli/chat/Tty"
+import * as Job from "@afterturn/jobs/Job"
+import { Jobs } from "@afterturn/jobs/Jobs"
 import { SessionId } from "@afterturn/session-log/SessionEvent"
 import { SessionLog } from "@afterturn/session-log/SessionLog"
 import type { Definition } from "@afterturn/testing/Script"
 import type { ScriptedModelOptions } from "@afterturn/testing/ScriptedModel"
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
@@ -25,18 +30,19 @@ const open = Effect.gen(function* () {
   const desk = yield* rig.makeDesk
   const agents = yield* Agents
   const agent = yield* agents.create({ id })
-  const commands = [yield* SlashCommand.todo, SlashCommand.quit]
+  const commands = [yield* SlashCommand.todo, yield* SlashCommand.jobs, SlashCommand.quit]
   const happenings = yield* Display.makeHappenings
-  const options = { title: "the title", commands, recalled: Recall.nothing, happenings, color: true }
+  const questions = Questions.make(happenings)
+  const options = { title: "the title", commands, recalled: Recall.nothing, happenings, questions, color: true }
   const chat = yield* Effect.fork(
     Interactive.run({ agent, ...options }).pipe(Effect.scoped, Effect.provideService(Tty, desk.tty))
   )
   yield* desk.sees(includes("ready"))
-  return { ...desk, agent, chat, left: Fiber.join(chat), happenings }
+  return { ...desk, agent, chat, left: Fiber.join(chat), happenings, questions }
 })
 
 const chatting = <A, E>(
-  test: Effect.Effect<A, E, Effect.Effect.Context<typeof open> | SessionLog>,
+  test: Effect.Effect<A, E, Effect.Effect.Context<typeof open> | SessionLog | Jobs>,
   options?: ScriptedModelOptions,
   script: Definition = rig.script
 ) => test.pipe(Effect.scoped, Effect.provide(rig.layer(script, options)))
@@ -251,16 +257,87 @@ describe("run", () => {
         // Its scope closes before anybody talks to it.
         const agent = yield* Effect.scoped(agents.create({ id }))
         yield* Effect.fork(
-          Interactive.run({ agent, title: "t", commands: [], recalled: Recall.nothing, happenings, color: false }).pipe(
-            Effect.scoped,
-            Effect.provideService(Tty, desk.tty)
-          )
+          Interactive.run({
+            agent,
+            title: "t",
+            commands: [],
+            recalled: Recall.nothing,
+            happenings,
+            questions: Questions.make(happenings),
+            color: false
+          }).pipe(Effect.scoped, Effect.provideService(Tty, desk.tty))
         )
         yield* desk.sees(includes("ready"))
         yield* desk.type("hello\r")
         yield* desk.sees(includes('not sent, "hello": the agent of session "s1" is closed'))
       }).pipe(Effect.provide(rig.layer(rig.script)))
     })
+  )
+
+  it.live("shows the jobs that run, and the notice of an end with the turn that it opens", () =>
+    chatting(
+      Effect.gen(function* () {
+        const { sees, type } = yield* open
+        const jobs = yield* Jobs
+        const ends = yield* Deferred.make<void>()
+        const spec = Job.make({ kind: "nap", label: "a long nap", owner: id }, () => Deferred.await(ends))
+        yield* jobs.start(spec)
+        yield* sees((text) => /⧗ nap-1 \d+ s · a long nap/.test(text))
+        yield* type("/jobs\r")
+        yield* sees(includes("nap-1 [status: running] a long nap"))
+        yield* Deferred.succeed(ends, undefined)
+        yield* sees((text) => text.includes("» notice: nap-1") && text.includes("Done."))
+        yield* sees((text) => !text.includes("⧗"))
+      })
+    )
+  )
+
+  it.live("asks whether a command may run, shows all of it, and takes an entered letter for the answer", () =>
+    chatting(
+      Effect.gen(function* () {
+        const { agent, questions, sees, terminal, type } = yield* open
+        const approval = Approval.layer({ policy: "ask", ask: questions.ask })
+        yield* Effect.gen(function* () {
+          const { decide } = yield* Approval.Approval
+          const asking = (action: string) => Effect.fork(decide({ tool: "bash", action }))
+          const shown = (text: string) => Effect.zipRight(sees(includes(text)), sees(includes("may bash run that?")))
+          const decided = (fiber: Fiber.RuntimeFiber<Approval.ApprovalDecision>) =>
+            Effect.zipLeft(
+              Effect.map(Fiber.join(fiber), ({ _tag }) => _tag),
+              sees((text) => !text.includes("may bash run that?"))
+            )
+
+          const first = yield* asking("git status -s")
+          yield* shown("git status -s")
+          // What is no answer is a message, as ever.
+          yield* type("yes please\r")
+          yield* sees(includes("› yes please"))
+          yield* type("y\r")
+          assert.strictEqual(yield* decided(first), "allowed")
+
+          const second = yield* asking("rm -rf /tmp/x; \x1b[2Jreboot")
+          yield* shown("rm -rf /tmp/x; reboot")
+          yield* type("a\r")
+          yield* sees(includes("› a"))
+          yield* type("n\r")
+          assert.strictEqual(yield* decided(second), "denied")
+
+          const third = yield* asking("git status")
+          yield* sees(includes('a for always "git status"'))
+          yield* type("a\r")
+          assert.strictEqual(yield* decided(third), "allowed")
+          const rows = terminal.text().length
+          assert.strictEqual((yield* decide({ tool: "bash", action: "git status --short" }))._tag, "allowed")
+          assert.strictEqual(terminal.text().length, rows)
+
+          const fourth = yield* asking("make all")
+          yield* shown("make all")
+          yield* Fiber.interrupt(fourth)
+          yield* sees((text) => !text.includes("may bash run that?"))
+          yield* agent.whenIdle
+        }).pipe(Effect.provide(approval))
+      })
+    )
   )
 
   it.live("shows messages that others send to the agent", () =>

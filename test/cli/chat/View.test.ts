@@ -80,6 +80,26 @@ describe("frame", () => {
     assert.deepStrictEqual(settled.transcript.lines, [])
   })
 
+  it("has the jobs that run with their age, few of many, and a question in place of the status", () => {
+    const job = (number: number) => ({ id: `bash-${number}`, label: "a\nb\x1b[2J", stopping: false, since: 1_000 })
+    const state = { ...idle, now: 63_000, jobs: [job(1), { ...job(2), stopping: true }] }
+    assert.deepStrictEqual(live(state).slice(1), [
+      "  ⧗ bash-1 1 min 2 s · a⏎b",
+      "  ⧗ bash-2 stopping · 1 min 2 s · a⏎b",
+      "● ready · scripted:demo · /help",
+      "› "
+    ])
+    const many = live({ ...state, jobs: Array.from({ length: 9 }, (_, index) => job(index + 1)) })
+    assert.lengthOf(many, 7)
+    assert.include(many[4], "6 more running")
+    assert.isAtMost(live({ ...state, jobs: [job(1), job(2)] }, { columns: 40, rows: 3 }).length, 3)
+    const question = { request: { tool: "bash", action: "git log" }, prefix: "git log" }
+    assert.include(
+      live({ ...idle, question }, { columns: 80, rows: 20 }),
+      '? may bash run that? y, n, a for always "git log", then Enter'
+    )
+  })
+
   it("says what Ctrl-C does next", () => {
     assert.include(live({ ...idle, status: "running" }).join(), "Ctrl-C stops")
     assert.include(live({ ...idle, armedUntil: 1 }).join(), "Ctrl-C again quits")
@@ -113,9 +133,11 @@ describe("frame", () => {
       text: words,
       waiting: fc.array(words, { maxLength: 6 }),
       running: fc.boolean(),
-      armed: fc.boolean()
+      armed: fc.boolean(),
+      jobs: fc.array(words, { maxLength: 12 }),
+      asked: fc.option(words)
     })
-    .map(({ armed, back, input, running, text, todos, waiting }): ChatState.ChatState => {
+    .map(({ armed, asked, back, input, jobs, running, text, todos, waiting }): ChatState.ChatState => {
       let editor = LineEditor.setText(idle.editor, input)
       for (let count = 0; count < back; count++) editor = LineEditor.press(editor, { _tag: "Press", name: "left" })
       return {
@@ -124,6 +146,9 @@ describe("frame", () => {
         todos: todos.map(([content, its]) => todo(content, its)),
         status: running ? "running" : "idle",
         armedUntil: armed ? 1 : undefined,
+        jobs: jobs.map((label, index) => ({ id: `bash-${index}`, label, stopping: armed, since: 0 })),
+        question:
+          asked === null ? undefined : { request: { tool: "bash", action: asked }, prefix: armed ? asked : undefined },
         transcript: {
           ...withText(text),
           waiting: waiting.map((text, index) => ({

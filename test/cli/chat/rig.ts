@@ -3,6 +3,9 @@ import * as AgentLoop from "@afterturn/agent/AgentLoop"
 import { todoConfig } from "@afterturn/cli/Compose"
 import type { Tty } from "@afterturn/cli/chat/Tty"
 import { Output, StdoutClosed } from "@afterturn/cli/Output"
+import * as JobDelivery from "@afterturn/jobs/JobDelivery"
+import * as Jobs from "@afterturn/jobs/Jobs"
+import * as JobTools from "@afterturn/jobs/JobTools"
 import * as SessionLog from "@afterturn/session-log/SessionLog"
 import type { Definition } from "@afterturn/testing/Script"
 import * as ScriptedModel from "@afterturn/testing/ScriptedModel"
@@ -18,7 +21,8 @@ import { VirtualTerminal } from "./VirtualTerminal.js"
 
 /** Agents on a memory log whose model follows a script. */
 export const layer = (definition: Definition, options?: ScriptedModel.ScriptedModelOptions) =>
-  TodoTools.layer.pipe(
+  Layer.mergeAll(TodoTools.layer, JobTools.layer(), JobDelivery.layer()).pipe(
+    Layer.provideMerge(Jobs.layer()),
     Layer.provideMerge(Todo.layer),
     Layer.provideMerge(todoConfig),
     Layer.provideMerge(AgentLoop.layerRuntime({ timeZone: "UTC" })),

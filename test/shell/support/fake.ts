@@ -44,7 +44,9 @@ export const make = (): FakeBackend => {
   const next = (index: number): Effect.Effect<FakeProcess> =>
     Effect.suspend(() => {
       const process = backend.processes[index]
-      return process === undefined ? Effect.zipRight(Effect.yieldNow(), next(index)) : Effect.as(process.started, process)
+      return process === undefined
+        ? Effect.zipRight(Effect.yieldNow(), next(index))
+        : Effect.as(process.started, process)
     })
   const backend: FakeBackend = {
     processes: [],
@@ -77,6 +79,9 @@ const makeProcess = (request: SpawnRequest, pid: number, manners: Manners) => {
   const exit = Deferred.unsafeMake<ShellExit>(FiberId.none)
   const started = Deferred.unsafeMake<void>(FiberId.none)
   let closed = false
+  const close = () => {
+    closed = true
+  }
   const end = (how: ShellExit, leaving: number) =>
     Effect.gen(function* () {
       fake.members = leaving
@@ -114,5 +119,5 @@ const makeProcess = (request: SpawnRequest, pid: number, manners: Manners) => {
     rest: Effect.sync(() => new TextEncoder().encode(fake.rest)),
     exit: Deferred.await(exit)
   }
-  return { fake, shell, close: () => void (closed = true) }
+  return { fake, shell, close }
 }

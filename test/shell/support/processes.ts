@@ -87,7 +87,10 @@ export const eventually = <R = never>(
   })
 
 export const membersAre = (group: ProcessGroup, alive: number) =>
-  eventually(`${alive} members`, Effect.map(group.members, (members) => members.alive === alive))
+  eventually(
+    `${alive} members`,
+    Effect.map(group.members, (members) => members.alive === alive)
+  )
 
 /** The arguments of the processes of a session of the operating system, without those that have ended and were not collected. */
 export const argumentsOf = (session: number): ReadonlyArray<string> =>
@@ -98,7 +101,9 @@ export const argumentsOf = (session: number): ReadonlyArray<string> =>
       try {
         const status = fs.readFileSync(`/proc/${pid}/stat`, "utf8")
         const fields = status.slice(status.lastIndexOf(")") + 2).split(" ")
-        return Number(fields[3]) === session && fields[0] !== "Z" ? [fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ")] : []
+        return Number(fields[3]) === session && fields[0] !== "Z"
+          ? [fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ")]
+          : []
       } catch {
         return []
       }

@@ -6,6 +6,7 @@
 
 import { AgentModel } from "@afterturn/agent/AgentModel"
 import { Agents } from "@afterturn/agent/Agents"
+import { Jobs } from "@afterturn/jobs/Jobs"
 import type { SessionId } from "@afterturn/session-log/SessionEvent"
 import { SessionLog } from "@afterturn/session-log/SessionLog"
 import * as Cause from "effect/Cause"
@@ -21,11 +22,13 @@ import type { Handler } from "../Commands.js"
 import { agentLayer } from "../Compose.js"
 import * as Database from "../Database.js"
 import { text } from "../internal/input.js"
+import { isRunning } from "../internal/outstanding.js"
 import { Output } from "../Output.js"
 import * as Route from "../Route.js"
 import * as Display from "./Display.js"
 import * as Interactive from "./Interactive.js"
 import * as Plain from "./Plain.js"
+import * as Questions from "./Questions.js"
 import * as Recall from "./Recall.js"
 import * as Row from "./Row.js"
 import * as SafeText from "./SafeText.js"
@@ -59,10 +62,13 @@ export const chat = (options: ChatOptions): Handler =>
   Effect.gen(function* () {
     const route = yield* Route.resolve(options.model)
     const db = yield* Database.resolve(options.db)
-    const layer = agentLayer({ db, route, approval: { policy: Approve.resolve(options.approve, route) } })
-    if (!(yield* isTerminal)) return yield* Effect.provide(throughPipes(options), layer)
+    const policy = Approve.resolve(options.approve, route)
+    const layer = (ask?: Questions.Questions["ask"]) =>
+      agentLayer({ db, route, approval: { policy, ...(ask === undefined ? {} : { ask }) } })
+    if (!(yield* isTerminal)) return yield* Effect.provide(throughPipes(options), layer())
     const happenings = yield* Display.makeHappenings
-    yield* Effect.provide(atTerminal(options, happenings), layer).pipe(
+    const questions = Questions.make(happenings)
+    yield* Effect.provide(Effect.scoped(atTerminal(options, happenings, questions)), layer(questions.ask)).pipe(
       Effect.locally(FiberRef.currentLoggers, HashSet.make(logInto(happenings))),
       Effect.ensuring(tellTheRest(happenings))
     )
@@ -76,30 +82,42 @@ const isTerminal = Effect.gen(function* () {
 const throughPipes = (options: ChatOptions) =>
   Effect.gen(function* () {
     const opened = yield* open(options)
-    const commands = [yield* SlashCommand.todo, SlashCommand.quit]
+    const commands = [yield* SlashCommand.todo, yield* SlashCommand.jobs, SlashCommand.quit]
     const input = Stream.splitLines(text("-"))
     yield* Plain.run({ ...opened, input, commands: [...commands, SlashCommand.help(commands, { keys: false })] })
+    yield* sayEnded(opened.agent.id, (yield* Output).note)
   }).pipe(Effect.scoped)
 
-const atTerminal = (options: ChatOptions, happenings: Display.Happenings) =>
+const atTerminal = (options: ChatOptions, happenings: Display.Happenings, questions: Questions.Questions) =>
   Effect.gen(function* () {
     const log = yield* SessionLog
     const output = yield* Output
     const { route } = yield* AgentModel
     const opened = yield* open(options)
     const { agent } = opened
-    const commands = [yield* SlashCommand.todo, SlashCommand.quit]
+    const commands = [yield* SlashCommand.todo, yield* SlashCommand.jobs, SlashCommand.quit]
     yield* Interactive.run({
       ...opened,
       title: `${route} · ${agent.header.title ?? agent.id}`,
       commands: [...commands, SlashCommand.help(commands, { keys: true })],
       happenings,
+      questions,
       color: output.colour
     }).pipe(Effect.scoped, Effect.provide(NodeTty.layer))
+    yield* sayEnded(agent.id, output.line)
     if ((yield* log.lastSeq(agent.id)) < 0) return
     const given = `${typed("--db", options.db)}${typed("--model", options.model)}`
     yield* output.line(`To go on: afterturn chat --session ${agent.id}${given}`)
-  }).pipe(Effect.scoped)
+  })
+
+/** Jobs end with the process. */
+const sayEnded = <E>(session: SessionId, say: (line: string) => Effect.Effect<void, E>) =>
+  Effect.gen(function* () {
+    const jobs = yield* Effect.flatMap(Jobs, (jobs) => jobs.list(session))
+    for (const { id, label } of jobs.filter((job) => job.owner === session && isRunning(job))) {
+      yield* say(SafeText.cleanLine(`${id} was still running and is cancelled: ${label}`))
+    }
+  })
 
 const typed = (name: string, value: Option.Option<string>): string =>
   Option.match(value, { onNone: () => "", onSome: (given) => ` ${name} ${ShellWord.quote(given)}` })

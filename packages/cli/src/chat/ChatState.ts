@@ -4,11 +4,26 @@
  * @since 0.1.0
  */
 import type { AgentOutput, AgentStatus } from "@afterturn/agent/Agent"
+import type { ApprovalAnswer } from "@afterturn/agent/Approval"
 import type { TodoItem } from "@afterturn/todo/TodoItem"
 import type { Key } from "./Keys.js"
 import * as LineEditor from "./LineEditor.js"
+import * as Questions from "./Questions.js"
 import type * as Row from "./Row.js"
 import * as Transcript from "./Transcript.js"
+
+/**
+ * A background job that runs, since `since` in milliseconds of the clock.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface RunningJob {
+  readonly id: string
+  readonly label: string
+  readonly stopping: boolean
+  readonly since: number
+}
 
 /**
  * `armedUntil` is when Ctrl-C stops meaning "quit", in milliseconds of the clock, as `runningSince` and `now`, the time of the last
@@ -22,6 +37,9 @@ export interface ChatState {
   readonly editor: LineEditor.LineEditor
   readonly transcript: Transcript.Transcript
   readonly todos: ReadonlyArray<TodoItem>
+  readonly jobs: ReadonlyArray<RunningJob>
+  /** What the agent waits for leave to do. */
+  readonly question: Questions.Question | undefined
   readonly status: AgentStatus
   readonly now: number
   readonly runningSince: number
@@ -39,6 +57,8 @@ export type Happening =
   | { readonly _tag: "Output"; readonly item: AgentOutput }
   | { readonly _tag: "Status"; readonly status: AgentStatus }
   | { readonly _tag: "Todos"; readonly todos: ReadonlyArray<TodoItem> }
+  | { readonly _tag: "Jobs"; readonly jobs: ReadonlyArray<RunningJob> }
+  | { readonly _tag: "Question"; readonly question: Questions.Question | undefined }
   | { readonly _tag: "Note"; readonly lines: ReadonlyArray<Row.Line> }
   | { readonly _tag: "Tick" }
 
@@ -51,6 +71,7 @@ export type Happening =
 export type Action =
   | { readonly _tag: "Send"; readonly text: string }
   | { readonly _tag: "Command"; readonly name: string; readonly argument: string }
+  | { readonly _tag: "Answer"; readonly answer: ApprovalAnswer }
   | { readonly _tag: "Cancel" }
   | { readonly _tag: "Quit" }
   | { readonly _tag: "Suspend" }
@@ -77,6 +98,8 @@ export const make = (options: {
   editor: LineEditor.make(),
   transcript: options.transcript,
   todos: [],
+  jobs: [],
+  question: undefined,
   status: "idle",
   now: options.now,
   runningSince: options.now,
@@ -89,7 +112,8 @@ export const make = (options: {
  * @since 0.1.0
  * @category accessors
  */
-export const moves = (state: ChatState): boolean => state.status === "running" || state.armedUntil !== undefined
+export const moves = (state: ChatState): boolean =>
+  state.status === "running" || state.armedUntil !== undefined || state.jobs.length > 0
 
 /**
  * The state after something happened at `now`, and what is to be done.
@@ -115,6 +139,10 @@ export const update = (
     }
     case "Todos":
       return [{ ...state, todos: happening.todos }, nothing]
+    case "Jobs":
+      return [{ ...state, jobs: happening.jobs }, nothing]
+    case "Question":
+      return [{ ...state, question: happening.question }, nothing]
     case "Note":
       return [{ ...state, transcript: Transcript.note(state.transcript, happening.lines) }, nothing]
     case "Tick":
@@ -158,6 +186,8 @@ const interrupt = (state: ChatState): readonly [ChatState, ReadonlyArray<Action>
 const enter = (state: ChatState): readonly [ChatState, ReadonlyArray<Action>] => {
   const [text, editor] = LineEditor.submit(state.editor)
   const next = { ...state, editor, armedUntil: undefined }
+  const answer = state.question === undefined ? undefined : Questions.read(state.question, text)
+  if (answer !== undefined) return [{ ...next, question: undefined }, [{ _tag: "Answer", answer }]]
   const entered = read(text)
   return entered === undefined ? [next, nothing] : [next, [entered]]
 }

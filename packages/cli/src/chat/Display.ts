@@ -19,7 +19,7 @@ import * as View from "./View.js"
  * @since 0.1.0
  * @category models
  */
-export type WorkAction = Extract<ChatState.Action, { readonly _tag: "Send" | "Command" | "Cancel" }>
+export type WorkAction = Extract<ChatState.Action, { readonly _tag: "Send" | "Command" | "Cancel" | "Answer" }>
 
 /**
  * @since 0.1.0

@@ -5,6 +5,7 @@
  */
 import type { Agent } from "@afterturn/agent/Agent"
 import { user } from "@afterturn/agent/AgentMessage"
+import type { Jobs } from "@afterturn/jobs/Jobs"
 import type { ReadError, SessionLog } from "@afterturn/session-log/SessionLog"
 import { Todo } from "@afterturn/todo/Todo"
 import * as Deferred from "effect/Deferred"
@@ -17,9 +18,11 @@ import type * as ChatState from "./ChatState.js"
 import * as Display from "./Display.js"
 import * as Feed from "./Feed.js"
 import * as Keyboard from "./Keyboard.js"
+import type { Questions } from "./Questions.js"
 import * as Race from "./Race.js"
 import type { Recalled } from "./Recall.js"
 import * as Row from "./Row.js"
+import * as RunningJobs from "./RunningJobs.js"
 import * as SafeText from "./SafeText.js"
 import * as SlashCommand from "./SlashCommand.js"
 import { Tty } from "./Tty.js"
@@ -36,8 +39,9 @@ export const run = (options: {
   readonly commands: ReadonlyArray<SlashCommand.SlashCommand>
   readonly recalled: Recalled
   readonly happenings: Display.Happenings
+  readonly questions: Questions
   readonly color: boolean
-}): Effect.Effect<void, ReadError, Tty | SessionLog | Todo | Scope.Scope> =>
+}): Effect.Effect<void, ReadError, Tty | SessionLog | Todo | Jobs | Scope.Scope> =>
   Effect.gen(function* () {
     const { agent, happenings, recalled } = options
     const tty = yield* Tty
@@ -51,9 +55,10 @@ export const run = (options: {
     const todos = Stream.runForEach(todo.changes(agent.id), ({ todos }) =>
       happen({ _tag: "Todos", todos: todos ?? [] })
     )
+    const jobs = Stream.runForEach(RunningJobs.changes(agent), (jobs) => happen({ _tag: "Jobs", jobs }))
     const resizes = Stream.runForEach(tty.resizes, () => happen({ _tag: "Tick" }))
     const sources = yield* Effect.forkScoped(
-      Effect.all([status, todos, feed.join, resizes], { concurrency: "unbounded", discard: true })
+      Effect.all([status, todos, jobs, feed.join, resizes], { concurrency: "unbounded", discard: true })
     )
     const typing = yield* Effect.forkScoped(Keyboard.read(tty.input, (key) => happen({ _tag: "Key", key })))
     const quit = yield* Deferred.make<void>()
@@ -64,7 +69,7 @@ export const run = (options: {
       quit: Effect.asVoid(Deferred.succeed(quit, undefined))
     }
     yield* Effect.forkScoped(
-      Effect.forever(Effect.flatMap(Queue.take(actions), (action) => perform(action, chat, options.commands)))
+      Effect.forever(Effect.flatMap(Queue.take(actions), (action) => perform(action, chat, options)))
     )
     const display = Display.run({
       ...options,
@@ -85,7 +90,10 @@ export const run = (options: {
 const perform = (
   action: Display.WorkAction,
   chat: SlashCommand.Chat,
-  commands: ReadonlyArray<SlashCommand.SlashCommand>
+  {
+    commands,
+    questions
+  }: { readonly commands: ReadonlyArray<SlashCommand.SlashCommand>; readonly questions: Questions }
 ): Effect.Effect<void> => {
   const refused = (what: string) => (error: { readonly message: string }) =>
     chat.print(Row.lines(`${what}: ${SafeText.clean(error.message)}`, { style: "bad" }))
@@ -94,6 +102,8 @@ const perform = (
       return Effect.catchAll(Effect.asVoid(chat.agent.steer(user(action.text))), refused(`not sent, "${action.text}"`))
     case "Cancel":
       return Effect.catchAll(chat.agent.cancel("the user pressed Ctrl-C"), refused("not stopped"))
+    case "Answer":
+      return questions.answer(action.answer)
     case "Command":
       return SlashCommand.run(commands, action, chat)
   }

@@ -4,6 +4,10 @@
  * @since 0.1.0
  */
 import type { Agent } from "@afterturn/agent/Agent"
+import type { JobSnapshot } from "@afterturn/jobs/Job"
+import { labelLine } from "@afterturn/jobs/Job"
+import { statusLine } from "@afterturn/jobs/JobNotice"
+import { Jobs } from "@afterturn/jobs/Jobs"
 import { Todo } from "@afterturn/todo/Todo"
 import { counts, countsText } from "@afterturn/todo/TodoList"
 import * as Effect from "effect/Effect"
@@ -82,6 +86,35 @@ const todoLines = (todos: Parameters<typeof View.checklistLines>[0] | null): Rea
   todos === null || todos.length === 0
     ? [Row.line("There is no todo list.", { style: "dim" })]
     : [...View.checklistLines(todos), Row.line(countsText(counts(todos)), { style: "dim" })]
+
+/**
+ * `/jobs`: running and finished ones, the newest last.
+ *
+ * @since 0.1.0
+ * @category commands
+ */
+export const jobs: Effect.Effect<SlashCommand, never, Jobs> = Effect.map(Jobs, (service) => ({
+  name: "jobs",
+  summary: "shows the background jobs",
+  run: (_, chat) => Effect.flatMap(service.list(chat.agent.id), (list) => chat.print(jobLines(list)))
+}))
+
+/** Of more the newest are shown. */
+const mostJobs = 30
+
+const jobLines = (list: ReadonlyArray<JobSnapshot>): ReadonlyArray<Row.Line> => {
+  if (list.length === 0) return [Row.line("There are no background jobs.", { style: "dim" })]
+  const earlier = list.length - mostJobs
+  return [
+    ...(earlier > 0 ? [Row.line(`… ${earlier} earlier`, { style: "dim" })] : []),
+    ...list.slice(-mostJobs).map(({ detail, id, label, status }) =>
+      Row.line(SafeText.cleanLine(`${statusLine(status, detail)} ${labelLine(label)}`), {
+        label: Row.span(`  ${id} `, "accent"),
+        style: "dim"
+      })
+    )
+  ]
+}
 
 /**
  * `/quit`: leaves the chat. The session stays.

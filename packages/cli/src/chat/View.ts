@@ -9,6 +9,7 @@ import { toText } from "@afterturn/agent/AgentMessage"
 import type { TodoItem, TodoStatus } from "@afterturn/todo/TodoItem"
 import type { ChatState } from "./ChatState.js"
 import type { LineEditor } from "./LineEditor.js"
+import type { Question } from "./Questions.js"
 import * as Row from "./Row.js"
 import * as SafeText from "./SafeText.js"
 import * as TextLayout from "./TextLayout.js"
@@ -76,12 +77,17 @@ export const frame = (
   const [above, tail, transcript] = settle(state.transcript, columns)
   const budget = Math.max(1, size.rows - 1)
   const input = options.input ? inputRows(state.editor, columns, Math.max(1, Math.floor(budget / 3))) : noInput
-  const status = budget > input.rows.length ? [statusRow(state, columns, options)] : []
+  const status =
+    budget > input.rows.length
+      ? [state.question === undefined ? statusRow(state, columns, options) : questionRow(state.question, columns)]
+      : []
   const room = budget - input.rows.length - status.length - tail.length
   const queue = waitingRows(transcript.waiting, columns, Math.min(3, Math.floor(room / 2)))
-  const list = checklistRows(state.todos, columns, Math.min(room - queue.length - 1, Math.ceil(size.rows / 2)))
-  const gap = room - queue.length - list.length > 0 ? [[]] : []
-  const before = [...(room < 0 ? [] : tail), ...gap, ...list, ...queue, ...status]
+  const jobs = jobRows(state, columns, Math.min(4, Math.floor((room - queue.length) / 2)))
+  const below = queue.length + jobs.length
+  const list = checklistRows(state.todos, columns, Math.min(room - below - 1, Math.ceil(size.rows / 2)))
+  const gap = room - below - list.length > 0 ? [[]] : []
+  const before = [...(room < 0 ? [] : tail), ...gap, ...list, ...jobs, ...queue, ...status]
   const { cursor } = input
   return [
     {
@@ -156,6 +162,28 @@ const waitingRows = (waiting: ReadonlyArray<AgentMessage>, columns: number, most
   return [...texts, ...(more > 0 ? [`… ${more} more`] : [])].flatMap((text) =>
     Row.rows(Row.line(`waiting: ${text}`, { style: "dim", cut: true }), columns)
   )
+}
+
+const jobRows = ({ jobs, now }: ChatState, columns: number, most: number): ReadonlyArray<Row.Row> => {
+  if (most < 1 || jobs.length === 0) return []
+  const shown = jobs.length <= most ? jobs : jobs.slice(0, most - 1)
+  const more = jobs.length - shown.length
+  const lines = shown.map(({ id, label, since, stopping }) =>
+    Row.line(`${stopping ? "stopping · " : ""}${elapsedText(now - since)} · ${SafeText.cleanLine(label)}`, {
+      label: Row.span(`  ⧗ ${SafeText.cleanLine(id)} `, "accent"),
+      style: "dim",
+      cut: true
+    })
+  )
+  const rest = more > 0 ? [Row.line(`  … ${more} more running (/jobs has all)`, { style: "dim", cut: true })] : []
+  return [...lines, ...rest].flatMap((line) => Row.rows(line, columns))
+}
+
+/** In place of the status: the agent waits. */
+const questionRow = ({ prefix, request }: Question, columns: number): Row.Row => {
+  const always = prefix === undefined ? "" : `, a for always "${SafeText.cleanLine(prefix)}"`
+  const text = `may ${SafeText.cleanLine(request.tool)} run that? y, n${always}, then Enter`
+  return [Row.span("? ", "warn"), Row.span(TextLayout.truncate(text, Math.max(1, columns - 2)), "warn")]
 }
 
 const spinner = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"]

@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import type { Agent } from "@afterturn/agent/Agent"
+import type { Jobs } from "@afterturn/jobs/Jobs"
 import type { ReadError, SessionLog } from "@afterturn/session-log/SessionLog"
 import { Todo } from "@afterturn/todo/Todo"
 import * as Deferred from "effect/Deferred"
@@ -18,6 +19,7 @@ import * as Keyboard from "../chat/Keyboard.js"
 import * as Plain from "../chat/Plain.js"
 import * as Race from "../chat/Race.js"
 import * as Row from "../chat/Row.js"
+import * as RunningJobs from "../chat/RunningJobs.js"
 import * as SafeText from "../chat/SafeText.js"
 import * as Transcript from "../chat/Transcript.js"
 import { Tty } from "../chat/Tty.js"
@@ -113,7 +115,7 @@ export const watch = (
   stage: Stage,
   agent: Agent,
   fromSeq: number
-): Effect.Effect<Feed.Feed, never, SessionLog | Todo | Scope.Scope> =>
+): Effect.Effect<Feed.Feed, never, SessionLog | Todo | Jobs | Scope.Scope> =>
   Effect.gen(function* () {
     const todo = yield* Todo
     const feed = yield* Feed.follow(agent, fromSeq, (item) => stage.happen({ _tag: "Output", item }))
@@ -123,6 +125,9 @@ export const watch = (
     )
     yield* Effect.forkScoped(status)
     yield* Effect.forkScoped(todos)
+    yield* Effect.forkScoped(
+      Stream.runForEach(RunningJobs.changes(agent), (jobs) => stage.happen({ _tag: "Jobs", jobs }))
+    )
     return feed
   })
 

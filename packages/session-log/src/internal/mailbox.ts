@@ -63,8 +63,10 @@ export const makeMailbox = (letters: Letters): Service => ({
       })
     const put = Effect.gen(function* () {
       const createdAt = yield* now
-      // Input that is not of its own type is a defect of the caller's.
-      const value = yield* Effect.orDie(Schema.encode(type.input)(input))
+      const value = yield* Schema.encode(type.input)(input).pipe(
+        // Input that is not of its own type is a defect of the caller's.
+        Effect.orDie
+      )
       const command = JSON.stringify({ name: type.name, input: value })
       return yield* letters.put({ session, command, createdAt, expiresAt: createdAt + Duration.toMillis(timeout) })
     })

@@ -168,8 +168,12 @@ const exitOf = (running: Running): Effect.Effect<ShellExit> =>
     const { code } = exit
     const known = Effect.suspend(() => Effect.fromNullable(Supervisor.exitOf(code, running.words)))
     return Effect.catchAll(known, () =>
-      Effect.zipRight(said(running.control), known).pipe(Effect.eventually, Effect.interruptible, Effect.timeoutOption(wordsLimit),
-        Effect.map(Option.getOrElse((): ShellExit => exit)))
+      Effect.zipRight(said(running.control), known).pipe(
+        Effect.eventually,
+        Effect.interruptible,
+        Effect.timeoutOption(wordsLimit),
+        Effect.map(Option.getOrElse((): ShellExit => exit))
+      )
     )
   })
 
@@ -201,7 +205,10 @@ const isUp = ({ child, control, exit }: Running): Effect.Effect<void, SpawnFaile
     control.once("data", () => resume(Effect.void))
     child.once("exit", () => resume(Effect.flatMap(Deferred.await(exit), endedEarly)))
   }).pipe(
-    Effect.timeoutFail({ duration: startLimit, onTimeout: () => spawnFailed(`the shell was not up after ${startLimit}`) }),
+    Effect.timeoutFail({
+      duration: startLimit,
+      onTimeout: () => spawnFailed(`the shell was not up after ${startLimit}`)
+    }),
     Effect.interruptible
   )
 

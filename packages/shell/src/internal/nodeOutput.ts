@@ -32,7 +32,9 @@ const next = (stream: Readable): Effect.Effect<Uint8Array | undefined> =>
   Effect.suspend(() => {
     const chunk = take(stream)
     if (chunk !== null) return Effect.succeed(chunk)
-    return isOver(stream) ? Effect.succeed(undefined) : Effect.zipRight(Effect.interruptible(change(stream)), next(stream))
+    return isOver(stream)
+      ? Effect.succeed(undefined)
+      : Effect.zipRight(Effect.interruptible(change(stream)), next(stream))
   })
 
 const take = (stream: Readable): Buffer | null => stream.read() as Buffer | null

@@ -7,7 +7,8 @@ import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type { ShellExit, ShellProcess } from "../ShellBackend.js"
 import type { ShellSettings } from "../ShellConfig.js"
-import { type Ended, endGroup, endStuck } from "./endGroup.js"
+import type { Ended } from "./endGroup.js"
+import { endGroup, endStuck } from "./endGroup.js"
 
 /**
  * A shell that is up. `isSettled`: what runs on of its group is meant to.
@@ -157,9 +158,7 @@ const exitWords = (exit: ShellExit): string =>
   exit._tag === "Exited" ? `exit code: ${exit.code}` : `signal: ${exit.signal}`
 
 const endedWords = (ended: Ended, { terminationGrace }: ShellSettings): ReadonlyArray<string> =>
-  ended === "SIGKILL" || ended === "alive"
-    ? [`SIGTERM did not end it within ${Duration.format(terminationGrace)}`]
-    : []
+  ended === "SIGKILL" || ended === "alive" ? [`SIGTERM did not end it within ${Duration.format(terminationGrace)}`] : []
 
 const survivorWords = (alive: number): ReadonlyArray<string> =>
   alive === 0

@@ -1,0 +1,83 @@
+/** Commands that write more than anybody reads (B27). */
+import { monitorEventLoopDelay } from "node:perf_hooks"
+import * as FileSpool from "@afterturn/jobs/JobSpool/Files"
+import { Jobs } from "@afterturn/jobs/Jobs"
+import * as Node from "@afterturn/shell/ShellBackend/Node"
+import * as NodeContext from "@effect/platform-node/NodeContext"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import { folder } from "../support/temporary.js"
+import { bash, call, layer, newAgent, valueOf } from "./support/agents.js"
+import { eventually, owner } from "./support/processes.js"
+
+const mebibyte = 1024 * 1024
+
+/** How the process fares while something runs: the growth of its memory at the worst, and how late its loop was, in milliseconds. */
+const observed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    globalThis.gc?.()
+    const before = process.memoryUsage().rss
+    let most = before
+    const delay = monitorEventLoopDelay({ resolution: 5 })
+    delay.enable()
+    const watch = yield* Effect.fork(
+      Effect.forever(
+        Effect.zipRight(
+          Effect.sleep("20 millis"),
+          Effect.sync(() => (most = Math.max(most, process.memoryUsage().rss)))
+        )
+      )
+    )
+    const value = yield* effect
+    yield* Fiber.interrupt(watch)
+    delay.disable()
+    return { value, growth: most - before, lag: delay.percentile(99) / 1e6, worst: delay.max / 1e6 }
+  })
+
+/** Output in files, as hosts keep it. */
+const onFiles = Layer.unwrapScoped(
+  Effect.map(folder, (directory) =>
+    layer(Node.layer, { spool: FileSpool.layer({ directory }).pipe(Layer.provide(NodeContext.layer)) })
+  )
+)
+
+describe("a command that floods", () => {
+  it.live("costs bounded memory, keeps the loop free, and its newest output is there", () =>
+    Effect.gen(function* () {
+      const agent = yield* newAgent()
+      yield* bash({ command: "seq 1 2000000" }, agent)
+      const command = "head -c 1000000000 /dev/zero | tr '\\0' x; echo; echo the end"
+      const { growth, lag, value, worst } = yield* observed(bash({ command, timeoutMs: 240_000 }, agent))
+      const answer = valueOf(value)
+      assert.deepInclude(answer, { status: "completed", exit_code: 0 })
+      assert.isTrue(String(answer["output"]).endsWith("x\nthe end\n"))
+      assert.strictEqual(Number(answer["dropped_bytes"]) + Buffer.byteLength(String(answer["output"])), 1_000_000_009)
+      console.log(
+        `1 GB: ${answer["detail"]}, ${Math.round(growth / mebibyte)} MiB, lag p99 ${lag.toFixed(1)} ms, worst ${worst.toFixed(1)} ms`
+      )
+      assert.isBelow(growth, 64 * mebibyte)
+      assert.isBelow(lag, 100)
+    }).pipe(Effect.scoped, Effect.provide(onFiles))
+  )
+
+  it.live("can be killed while it does", () =>
+    Effect.gen(function* () {
+      const agent = yield* newAgent()
+      yield* bash({ command: "yes", run_in_background: true }, agent)
+      const jobs = yield* Jobs
+      yield* eventually(
+        "it floods",
+        Effect.map(Effect.orDie(jobs.get("bash-1", owner)), ({ outputBytes }) => outputBytes > 50e6)
+      )
+      const { lag, value, worst } = yield* observed(
+        Effect.zipRight(Effect.sleep("3 seconds"), Effect.timed(call("job_kill", { job_id: "bash-1" }, agent)))
+      )
+      const [took, killed] = value
+      assert.strictEqual(valueOf(killed)["status"], "killed")
+      console.log(`yes: killed in ${took}, lag p99 ${lag.toFixed(1)} ms, worst ${worst.toFixed(1)} ms`)
+      assert.isBelow(lag, 100)
+    }).pipe(Effect.scoped, Effect.provide(onFiles))
+  )
+})
