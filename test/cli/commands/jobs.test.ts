@@ -141,6 +141,8 @@ describe("jobs", () => {
         "so?"
       ])
       assert.include(next.stderr, "bash-1 (bash")
+      yield* inProcess(["sessions", "remove", "s1", "--db", place.db])
+      assert.deepStrictEqual(fs.readdirSync(`${place.db}.jobs`), [])
     }).pipe(Effect.scoped)
   )
 

@@ -239,9 +239,9 @@ describe("sessions remove and gc", () => {
           code: "session_not_found",
           message: 'no session "s1"'
         })
-        assert.deepStrictEqual(yield* json(place, "gc"), { events: 0 })
+        assert.deepStrictEqual(yield* json(place, "gc"), { events: 0, jobOutputs: 0 })
         assert.deepStrictEqual(yield* json(place, "show", "child"), before)
-        assert.strictEqual((yield* sessions(place, "gc")).stdout, "removed 0 events\n")
+        assert.strictEqual((yield* sessions(place, "gc")).stdout, "removed 0 events and the output of 0 jobs\n")
       })
     )
   )

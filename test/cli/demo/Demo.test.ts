@@ -19,32 +19,53 @@ const commands = (stdout: string): ReadonlyArray<ReadonlyArray<string>> =>
 const cli = (args: ReadonlyArray<string>) => Effect.provide(inProcess(args), NodeContext.layer)
 
 describe("demo", () => {
-  it.live("plans, works, forgets, resumes and forks, and every command that it ends with works", () =>
+  it.live(
+    "plans, works, forgets, resumes and forks, and every command that it ends with works",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* Temporary.folder
+        const db = path.join(folder, "not there yet", "demo.db")
+        const { code, stderr, stdout } = yield* play(db)
+        assert.deepStrictEqual({ code, stderr }, { code: 0, stderr: "" })
+        const [show, todo, exported, forks, , chat] = commands(stdout)
+        const shown = JSON.parse((yield* cli([...show!, "--json"])).stdout)
+        const ends = shown.events.filter(({ type }: { type: string }) => type === "turn/end")
+        assert.deepStrictEqual(
+          ends.map(({ data }: { data: { reason: { kind: string } } }) => data.reason.kind),
+          Array.from({ length: 5 }, () => "completed")
+        )
+        // The second message came while the first turn ran, or before: it opened a turn of its own either way.
+        const starts = shown.events.filter(({ type }: { type: string }) => type === "turn/start")
+        assert.strictEqual(starts.length, 5)
+        assert.include((yield* cli(todo!)).stdout, "[~] Send the newsletter")
+        assert.strictEqual((yield* cli(exported!)).stdout.split("\n").length, shown.events.length + 2)
+        const [fork] = JSON.parse((yield* cli([...forks!, "--json"])).stdout)
+        assert.strictEqual(fork.parent, shown.header.id)
+        assert.strictEqual(fork.seedLength, ends[0].seq + 1)
+        const talked = yield* Effect.scoped(
+          Effect.flatMap(start(chat!, { stdin: "what is left?\n" }), ({ finished }) => finished)
+        )
+        assert.strictEqual(talked.code, 0)
+        assert.match(talked.stdout, /› what is left\?\nOne thing: the newsletter\.\n/)
+      }).pipe(Effect.scoped),
+    // Every command is a start of its own.
+    60_000
+  )
+
+  it.live("runs a real command whose end opens a turn", () =>
     Effect.gen(function* () {
       const folder = yield* Temporary.folder
-      const db = path.join(folder, "not there yet", "demo.db")
-      const { code, stderr, stdout } = yield* play(db)
-      assert.deepStrictEqual({ code, stderr }, { code: 0, stderr: "" })
-      const [show, todo, exported, forks, chat] = commands(stdout)
-      const shown = JSON.parse((yield* cli([...show!, "--json"])).stdout)
-      const ends = shown.events.filter(({ type }: { type: string }) => type === "turn/end")
-      assert.deepStrictEqual(
-        ends.map(({ data }: { data: { reason: { kind: string } } }) => data.reason.kind),
-        ["completed", "completed", "completed"]
+      const { stdout } = yield* play(path.join(folder, "demo.db"))
+      const [show, , , , output] = commands(stdout)
+      const { events } = JSON.parse((yield* cli([...show!, "--json"])).stdout)
+      const sources = events.flatMap(({ data, type }: { type: string; data: { source: { kind: string } } }) =>
+        type === "turn/start" ? [data.source.kind] : []
       )
-      // The second message came while the first turn ran, or before: it opened a turn of its own either way.
-      const starts = shown.events.filter(({ type }: { type: string }) => type === "turn/start")
-      assert.strictEqual(starts.length, 3)
-      assert.include((yield* cli(todo!)).stdout, "[~] Send the newsletter")
-      assert.strictEqual((yield* cli(exported!)).stdout.split("\n").length, shown.events.length + 2)
-      const [fork] = JSON.parse((yield* cli([...forks!, "--json"])).stdout)
-      assert.strictEqual(fork.parent, shown.header.id)
-      assert.strictEqual(fork.seedLength, ends[0].seq + 1)
-      const talked = yield* Effect.scoped(
-        Effect.flatMap(start(chat!, { stdin: "what is left?\n" }), ({ finished }) => finished)
-      )
-      assert.strictEqual(talked.code, 0)
-      assert.match(talked.stdout, /› what is left\?\nOne thing: the newsletter\.\n/)
+      assert.deepStrictEqual(sources, ["user", "user", "user", "job-notice", "user"])
+      const built = yield* cli(output!)
+      assert.deepInclude(built, { code: 0, stdout: "compile: ok\ntest: ok\npack: ok\n" })
+      assert.match(built.stderr, /^\[status: completed, exit code: 0.*\]\n$/)
+      assert.include(stdout, "The package is built: compiled, tested, packed.")
     }).pipe(Effect.scoped)
   )
 

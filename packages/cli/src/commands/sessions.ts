@@ -3,6 +3,9 @@
  *
  * @since 0.1.0
  */
+import type { JobSpoolError } from "@afterturn/jobs/JobSpool"
+import { JobSpool } from "@afterturn/jobs/JobSpool"
+import { collectGarbage } from "@afterturn/jobs/JobSpool/Files"
 import type { SessionHeader, SessionId, SessionSummary } from "@afterturn/session-log/SessionEvent"
 import { SessionLog } from "@afterturn/session-log/SessionLog"
 import type { SessionStoreError } from "@afterturn/session-log/SessionStore"
@@ -11,7 +14,10 @@ import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import { failure } from "../CliError.js"
 import type { Handler } from "../Commands.js"
+import { outputFolder, spoolLayer } from "../Compose/Jobs.js"
+import * as Database from "../Database.js"
 import { text } from "../internal/input.js"
 import { inert, jsonText } from "../internal/json.js"
 import { withExistingStore, withStore } from "../internal/withStore.js"
@@ -221,7 +227,7 @@ export const verify = ({ db, id }: DbOption & { readonly id: Option.Option<Sessi
   )
 
 /**
- * Removes what no session refers to any more.
+ * Removes what no session refers to any more, and output of jobs that is older than it is kept.
  *
  * @since 0.1.0
  * @category commands
@@ -232,13 +238,22 @@ export const gc = ({ db }: DbOption): Handler =>
     Effect.gen(function* () {
       const store = yield* SessionStore
       const output = yield* Output
-      const removed = yield* store.gc
-      yield* output.line(output.json ? jsonText(removed, output) : `removed ${removed.events} events`)
+      const { events } = yield* store.gc
+      const directory = outputFolder(yield* Database.resolve(db))
+      const jobOutputs = directory === undefined ? 0 : yield* asCliError(collectGarbage({ directory }))
+      yield* output.line(
+        output.json
+          ? jsonText({ events, jobOutputs }, output)
+          : `removed ${events} events and the output of ${jobOutputs} jobs`
+      )
     })
   )
 
+const asCliError = <A, R>(effect: Effect.Effect<A, JobSpoolError, R>) =>
+  Effect.mapError(effect, ({ message }) => failure("job_output_unavailable", message))
+
 /**
- * Removes a session that no process drives.
+ * Removes a session that no process drives, with the output of its jobs.
  *
  * @since 0.1.0
  * @category commands
@@ -250,6 +265,14 @@ export const remove = ({ db, id }: SessionOptions): Handler =>
       const log = yield* SessionLog
       const output = yield* Output
       yield* log.remove(id)
+      // A later session of this name numbers its jobs from 1 again.
+      const spool = spoolLayer(yield* Database.resolve(db), { keepsAll: true })
+      yield* asCliError(
+        Effect.provide(
+          Effect.flatMap(JobSpool, (service) => service.remove(id)),
+          spool
+        )
+      )
       yield* output.line(output.json ? jsonText({ removed: id }, output) : `removed ${id}`)
     })
   )

@@ -24,6 +24,7 @@ import * as ShellWord from "../chat/ShellWord.js"
 import * as NodeTty from "../chat/Tty/Node.js"
 import * as View from "../chat/View.js"
 import * as Database from "../Database.js"
+import * as Outstanding from "../internal/outstanding.js"
 import { Output } from "../Output.js"
 import * as DemoScript from "./DemoScript.js"
 import * as Stage from "./Stage.js"
@@ -100,11 +101,11 @@ const tell = (stage: Stage.Stage, place: Place) => {
   return Effect.gen(function* () {
     yield* stage.say(
       `A new session in ${place.db}\nThe model follows a script, so its work is make-believe. ` +
-        "The log, the turns, the tool calls and the file are real.\n" +
+        "The log, the turns, the tool calls, the command that it runs and the file are real.\n" +
         "It gets two messages. The second comes while it works, and waits for a turn of its own."
     )
     yield* stage.pause("1200 millis")
-    const session = yield* chapter(twoTurns(stage))
+    const session = yield* chapter(threeMessages(stage))
     yield* stage.happen({ _tag: "Todos", todos: [] })
     yield* stage.say("The agent is closed, and its database with it: this process has forgotten everything.")
     yield* stage.pause("1300 millis")
@@ -118,8 +119,8 @@ const tell = (stage: Stage.Stage, place: Place) => {
 const pace = ({ live }: Stage.Stage) =>
   live ? { scripted: { deltaLength: 10, deltaDelay: "18 millis" } as const } : {}
 
-/** Plans, works, and takes up what was queued meanwhile. */
-const twoTurns = (stage: Stage.Stage) =>
+/** Plans, works, takes up what was queued meanwhile, and hears of the end of what it started. */
+const threeMessages = (stage: Stage.Stage) =>
   Effect.gen(function* () {
     const agents = yield* Agents
     const agent = yield* agents.create({ title: "demo: release 0.2", cwd: process.cwd() })
@@ -127,6 +128,14 @@ const twoTurns = (stage: Stage.Stage) =>
     yield* agent.followup(user(DemoScript.messages.plan))
     yield* stage.pause("1600 millis")
     yield* agent.followup(user(DemoScript.messages.announce))
+    yield* Stage.quiet(stage, agent, feed)
+    yield* stage.pause("400 millis")
+    yield* stage.say(
+      "Now a real command. It goes on when the turn has ended, and its own end opens the next turn: nobody polls, nobody asks."
+    )
+    yield* stage.pause("900 millis")
+    yield* agent.followup(user(DemoScript.messages.build))
+    yield* Outstanding.untilSettled(agent)
     yield* Stage.quiet(stage, agent, feed)
     yield* stage.pause("400 millis")
     return agent.id
@@ -204,6 +213,7 @@ const farewell = (options: DemoOptions, place: Place, left: Left) =>
       `  ${command} todo show ${left.session} --history${db}`,
       `  ${command} sessions export ${left.session}${db}`,
       `  ${command} sessions list --parent ${left.session}${db}`,
+      `  ${command} jobs output --session ${left.session} bash-1${db}`,
       "To go on with it:",
       `  ${command} chat --session ${left.session} --model ${ShellWord.quote(`scripted:${place.script}`)}${db}`
     ]

@@ -16,6 +16,10 @@ const version = "Bump the version to 0.2.0"
 const tag = "Tag the commit"
 const website = "Announce it on the website"
 const newsletter = "Send the newsletter"
+const build = "Build the package"
+
+/** A second or two of real work, which needs nothing but a shell. */
+const buildCommand = 'for step in compile test pack; do sleep 0.5; printf "%s: ok\\n" "$step"; done'
 
 /**
  * The person's part, in the order of the story.
@@ -26,6 +30,7 @@ const newsletter = "Send the newsletter"
 export const messages = {
   plan: "Get release 0.2 ready: notes, version, tag.",
   announce: "Then announce it, on the website and in the newsletter.",
+  build: "Build the package meanwhile, in the background.",
   left: "What is left to do?",
   hold: "Hold the release back until Monday instead."
 } as const
@@ -71,6 +76,34 @@ export const script: Definition = {
           calls: [write(["completed", website], ["in_progress", newsletter])]
         },
         { text: "The newsletter is drafted, and goes out once you have read it." }
+      ]
+    },
+    {
+      on: "user",
+      match: "^Build the package",
+      steps: [
+        {
+          calls: [
+            write(["completed", website], ["in_progress", newsletter], ["in_progress", build]),
+            {
+              tool: "bash",
+              input: { description: "Build the package", command: buildCommand, run_in_background: true }
+            }
+          ]
+        },
+        { text: "It builds. I need not wait for it: I am told when it is done." }
+      ]
+    },
+    {
+      on: "job-notice",
+      match: "background job finished",
+      steps: [
+        {
+          text: "The build has ended. I look at what it wrote.",
+          calls: [{ tool: "job_output", input: { job_id: "{{job}}" } }]
+        },
+        { calls: [write(["completed", website], ["in_progress", newsletter], ["completed", build])] },
+        { text: "The package is built: compiled, tested, packed." }
       ]
     },
     {
