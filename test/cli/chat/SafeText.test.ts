@@ -99,6 +99,12 @@ describe("cleanPiece", () => {
     assert.strictEqual(fold(["a\x1b", "[3", "1mred\x1b]0;ti", "tle\x1b", "\\b"]), "aredb")
   })
 
+  it("joins no halves of a character that a sequence kept apart", () => {
+    assert.strictEqual(SafeText.clean("\ud83d\x1b\\\udc4b"), "\ufffd\ufffd")
+    assert.strictEqual(fold(["\ud83d\x1b", "\\\udc4b"]), "\ufffd\ufffd")
+    assert.strictEqual(fold(["\ud83d", "\udc4b"]), "👋")
+  })
+
   it("gives the same however a text is cut", () => {
     fc.assert(
       fc.property(hostile, fc.array(fc.nat(60), { maxLength: 6 }), (text, cuts) => {

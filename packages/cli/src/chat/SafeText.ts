@@ -18,6 +18,7 @@ const unfinished =
 const breaks = /\r\n|[\r\u2028\u2029]/g
 // Marks (U+200E, U+200F, U+061C) stay: right-to-left writing needs them, and they reorder nothing but themselves.
 const unsafe = /[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Cs}\u202a-\u202e\u2066-\u2069]/gu
+const halves = /\p{Cs}/gu
 const harmless = /^[\t\n\x20-\x7e]*$/
 
 const visible = (character: string): string => {
@@ -36,7 +37,10 @@ const visible = (character: string): string => {
  * @category conversions
  */
 export const clean = (text: string): string =>
-  harmless.test(text) ? text : text.replace(sequences, "").replace(breaks, "\n").replace(unsafe, visible)
+  harmless.test(text)
+    ? text
+    : // Halves of a character first: what stood between two of them must not join them by going away.
+      text.replace(halves, "\ufffd").replace(sequences, "").replace(breaks, "\n").replace(unsafe, visible)
 
 /**
  * The same for text that arrives in pieces: `[clean text, rest]`, where the rest (at most a few thousand characters) goes before the
