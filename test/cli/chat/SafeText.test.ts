@@ -105,6 +105,11 @@ describe("cleanPiece", () => {
     assert.strictEqual(fold(["\ud83d", "\udc4b"]), "👋")
   })
 
+  it("takes two line breaks for two, whatever stood between them", () => {
+    assert.strictEqual(SafeText.clean("\r\x1b\\\n"), "\n\n")
+    assert.strictEqual(fold(["\r\x1b", "\\\n"]), "\n\n")
+  })
+
   it("gives the same however a text is cut", () => {
     fc.assert(
       fc.property(hostile, fc.array(fc.nat(60), { maxLength: 6 }), (text, cuts) => {

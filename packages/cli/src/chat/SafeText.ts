@@ -15,7 +15,8 @@ const sequences =
 const unfinished =
   /(?:(?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,16}|(?:\x1b[P\]X^_]|[\x90\x98\x9d-\x9f])[^\x00-\x1f\x7f-\x9f]{0,4096}\x1b?|\x1b[ -/]{0,16}|\r|[\ud800-\udbff])$/
 
-const breaks = /\r\n|[\r\u2028\u2029]/g
+const returns = /\r\n?/g
+const separators = /[\u2028\u2029]/g
 // Marks (U+200E, U+200F, U+061C) stay: right-to-left writing needs them, and they reorder nothing but themselves.
 const unsafe = /[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Cs}\u202a-\u202e\u2066-\u2069]/gu
 const halves = /\p{Cs}/gu
@@ -39,8 +40,13 @@ const visible = (character: string): string => {
 export const clean = (text: string): string =>
   harmless.test(text)
     ? text
-    : // Halves of a character first: what stood between two of them must not join them by going away.
-      text.replace(halves, "\ufffd").replace(sequences, "").replace(breaks, "\n").replace(unsafe, visible)
+    : // What two pieces make together comes first: what stood between two of them must not join them by going away.
+      text
+        .replace(halves, "\ufffd")
+        .replace(returns, "\n")
+        .replace(sequences, "")
+        .replace(separators, "\n")
+        .replace(unsafe, visible)
 
 /**
  * The same for text that arrives in pieces: `[clean text, rest]`, where the rest (at most a few thousand characters) goes before the
