@@ -202,7 +202,7 @@ describe("the disposal of an owner", () => {
   )
 
   it.scoped("is bounded when the store takes nothing, and wakes who waits; the next agent finds the jobs open", () => {
-    const { log, mood } = Support.moody()
+    const { below, mood } = Support.moody()
     return Effect.gen(function* () {
       const jobs = yield* Jobs
       yield* jobs.attachController("test")
@@ -223,7 +223,7 @@ describe("the disposal of an owner", () => {
       assert.strictEqual((yield* jobs.get(id, s1)).detail, "lost: the host stopped")
       yield* second.close
       assert.deepStrictEqual(yield* Support.jobEventTypes(), [`job/start ${id}`, `job/settle ${id}`])
-    }).pipe(Effect.provide(Support.layer(undefined, { log })))
+    }).pipe(Effect.provide(Support.layer(undefined, below)))
   })
 
   it.scoped("waits for a start that is under way, which then starts nothing", () =>

@@ -233,6 +233,40 @@ describe("after a crash", () => {
     })
   )
 
+  it.scoped("a store that kept the ends and said that it had not has them once", () =>
+    Effect.gen(function* () {
+      const store = yield* Support.sharedStore
+      const first = yield* hostWith(store, 1)
+      yield* Effect.provide(
+        Effect.flatMap(Jobs, (jobs) => jobs.start(withProcess())),
+        first
+      )
+      let lies = 1
+      const lying = {
+        ...store,
+        commit: (requests: Parameters<typeof store.commit>[0]) =>
+          Effect.flatMap(store.commit(requests), (results) =>
+            lies > 0 && requests.some(({ events }) => events.some(({ type }) => type === "job/settle"))
+              ? Effect.zipRight(
+                  Effect.sync(() => lies--),
+                  Effect.fail(Support.full)
+                )
+              : Effect.succeed(results)
+          )
+      }
+      const second = yield* hostWith(lying, 2, { dead: new Set([1]) })
+      yield* Effect.gen(function* () {
+        const jobs = yield* Jobs
+        yield* TestClock.adjust("1 minute")
+        assert.deepStrictEqual(
+          (yield* jobs.list(s1)).map(({ id, status }) => `${id} ${status}`),
+          ["bash-1 failed"]
+        )
+        assert.deepStrictEqual(yield* Support.jobEventTypes(), ["job/start bash-1", "job/settle bash-1"])
+      }).pipe(Effect.provide(second))
+    })
+  )
+
   it.scoped("output that went with the host is said to be gone", () =>
     Effect.gen(function* () {
       const store = yield* Support.sharedStore

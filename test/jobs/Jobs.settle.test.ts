@@ -1,11 +1,13 @@
 import * as Job from "@afterturn/jobs/Job"
 import { Jobs } from "@afterturn/jobs/Jobs"
 import { LeaseLost, SessionLog } from "@afterturn/session-log/SessionLog"
+import { SessionStoreError } from "@afterturn/session-log/SessionStore"
 import { assert, describe, it } from "@effect/vitest"
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as MetricLabel from "effect/MetricLabel"
 import * as Stream from "effect/Stream"
@@ -263,7 +265,7 @@ describe("a kill", () => {
   )
 
   it.scoped("stops a job that no request can be stored for", () => {
-    const { log, mood } = Support.moody()
+    const { below, mood } = Support.moody()
     return Effect.gen(function* () {
       const jobs = yield* Jobs
       yield* Support.alive()
@@ -279,13 +281,13 @@ describe("a kill", () => {
       const ended = yield* jobs.wait(id, "1 minute", s1)
       assert.strictEqual(ended.status, "killed")
       assert.strictEqual(ended.reason, "fills the disk")
-    }).pipe(Effect.provide(Support.layer(undefined, { log })))
+    }).pipe(Effect.provide(Support.layer(undefined, below)))
   })
 })
 
 describe("a store that fails at the end of a job", () => {
   it.scoped("is tried again on the clock; until then the job holds its place and nobody is told", () => {
-    const { log, mood } = Support.moody()
+    const { below, mood } = Support.moody()
     return Effect.gen(function* () {
       const jobs = yield* Jobs
       yield* Support.alive()
@@ -308,11 +310,41 @@ describe("a store that fails at the end of a job", () => {
       yield* Support.turns
       assert.deepStrictEqual(ends, [ended])
       assert.deepStrictEqual(yield* Support.jobEventTypes(), [`job/start ${id}`, `job/settle ${id}`])
-    }).pipe(Effect.provide(Support.layer({ maxConcurrentJobsPerOwner: 1 }, { log })))
+    }).pipe(Effect.provide(Support.layer({ maxConcurrentJobsPerOwner: 1 }, below)))
+  })
+
+  it.scoped("after it kept the end all the same, has it once", () => {
+    let isLying = false
+    const log = Layer.effect(
+      SessionLog,
+      Effect.map(SessionLog, (inner) => ({
+        ...inner,
+        append: (id, events, options) =>
+          Effect.tap(inner.append(id, events, options), () =>
+            Effect.suspend(() => {
+              if (!isLying || events[0]?.type !== "job/settle") return Effect.void
+              isLying = false
+              return Effect.fail(new SessionStoreError({ reason: "unavailable", message: "connection lost" }))
+            })
+          )
+      }))
+    )
+    return Effect.gen(function* () {
+      const jobs = yield* Jobs
+      yield* Support.alive()
+      const ends = yield* Support.completions
+      isLying = true
+      const { id } = yield* jobs.start(run(() => Effect.void))
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual((yield* jobs.wait(id, "1 hour", s1)).status, "completed")
+      yield* Support.turns
+      assert.strictEqual(ends.length, 1)
+      assert.deepStrictEqual(yield* Support.jobEventTypes(), [`job/start ${id}`, `job/settle ${id}`])
+    }).pipe(Effect.provide(Support.layer(undefined, { log })))
   })
 
   it.scoped("for good, because another host has the session, ends the job in memory, unannounced", () => {
-    const { log, mood } = Support.moody()
+    const { below, mood } = Support.moody()
     return Effect.gen(function* () {
       const jobs = yield* Jobs
       yield* Support.alive()
@@ -327,7 +359,7 @@ describe("a store that fails at the end of a job", () => {
       mood.error = undefined
       yield* TestClock.adjust("1 hour")
       assert.deepStrictEqual(yield* Support.jobEventTypes(), [`job/start ${id}`])
-    }).pipe(Effect.provide(Support.layer(undefined, { log })))
+    }).pipe(Effect.provide(Support.layer(undefined, below)))
   })
 })
 

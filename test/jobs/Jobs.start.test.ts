@@ -194,7 +194,7 @@ describe("a start that fails", () => {
   )
 
   it.scoped("because the store is full leaves nothing", () => {
-    const { log, mood } = Support.moody()
+    const { below, mood } = Support.moody()
     return Effect.gen(function* () {
       const jobs = yield* Jobs
       yield* Support.alive()
@@ -203,7 +203,7 @@ describe("a start that fails", () => {
       assert.strictEqual(error, Support.full)
       mood.error = undefined
       yield* leavesNothing
-    }).pipe(Effect.provide(Support.layer(undefined, { log })))
+    }).pipe(Effect.provide(Support.layer(undefined, below)))
   })
 
   it.scoped("does not give its id back once a later one is out", () =>

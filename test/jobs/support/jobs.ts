@@ -7,6 +7,7 @@ import type { JobsOptions } from "@afterturn/jobs/JobsConfig"
 import * as JobsConfig from "@afterturn/jobs/JobsConfig"
 import * as EventTypes from "@afterturn/session-log/EventTypes"
 import * as Host from "@afterturn/session-log/Host"
+import { Projections } from "@afterturn/session-log/Projection"
 import type { EventInput, SessionId } from "@afterturn/session-log/SessionEvent"
 import type { AppendError } from "@afterturn/session-log/SessionLog"
 import { layer as layerLog, SessionLog } from "@afterturn/session-log/SessionLog"
@@ -32,12 +33,14 @@ export const layer = (
   options?: Partial<JobsOptions>,
   more?: {
     readonly log?: Layer.Layer<SessionLog, never, SessionLog>
+    readonly projections?: Layer.Layer<Projections, never, Projections>
     readonly spool?: Layer.Layer<JobSpool.JobSpool>
   }
 ) =>
   layerLocal.pipe(
     Layer.provideMerge(Layer.orDie(JobsConfig.layer(options))),
     Layer.provideMerge(more?.spool ?? JobSpool.layerMemory()),
+    Layer.provideMerge(more?.projections ?? Layer.context<Projections>()),
     Layer.provideMerge(Agents_.layer(FakeModel.replies().layer, undefined, more?.log))
   )
 
@@ -139,17 +142,26 @@ export const interceptAppends = (
     }))
   )
 
-/** A log that can be told to refuse events of jobs. */
+/** A log that can be told to refuse events of jobs, by whichever way they are appended. */
 export const moody = () => {
   const mood: { error: AppendError | undefined; refused: number } = { error: undefined, refused: 0 }
-  const log = interceptAppends((events) =>
+  const check = (events: ReadonlyArray<EventInput>) =>
     Effect.suspend(() => {
       if (mood.error === undefined || !events.some(({ type }) => type.startsWith("job/"))) return Effect.void
       mood.refused++
       return Effect.fail(mood.error)
     })
+  const projections = Layer.effect(
+    Projections,
+    Effect.map(Projections, (inner) => ({
+      ...inner,
+      decide: (id, projection, decide) =>
+        inner.decide(id, projection, (current) =>
+          Effect.flatMap(decide(current), (decision) => Effect.as(check(decision.events), decision))
+        )
+    }))
   )
-  return { mood, log }
+  return { mood, below: { log: interceptAppends(check), projections } }
 }
 
 export const full = new SessionStoreError({ reason: "full", message: "no space left" })

@@ -112,8 +112,6 @@ export interface Owner {
   rogues: number
   /** Set once it is being closed: nothing is started any more, and what runs is stopped for this reason. */
   closing: StopRequest | undefined
-  /** Nothing is written any more: the session may have another agent. */
-  over: boolean
   /** Done when no job is active, from the moment the owner is closed. */
   readonly quiet: Deferred.Deferred<void>
   readonly disposed: Deferred.Deferred<void>
@@ -148,7 +146,6 @@ export const makeOwner = (id: SessionId | undefined): Effect.Effect<Owner> =>
       orders: 0,
       rogues: 0,
       closing: undefined,
-      over: false,
       quiet: Deferred.unsafeMake<void>(FiberId.none),
       disposed: Deferred.unsafeMake<void>(FiberId.none)
     }

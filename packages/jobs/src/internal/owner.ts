@@ -64,10 +64,10 @@ export const dispose = (runtime: Runtime, owner: Owner, request: StopRequest): E
         if (owner.active.size > 0) {
           yield* Effect.timeoutOption(Effect.interruptible(Deferred.await(owner.quiet)), disposalTime(runtime))
         }
-        owner.over = true
+        // Before anything else: whoever tries to store an end is stopped here, for the session may have another agent soon.
+        yield* Scope.close(owner.helpers, Exit.void)
         if (owner.id !== undefined && runtime.owners.get(owner.id) === owner) runtime.owners.delete(owner.id)
         yield* abandon(runtime, owner)
-        yield* Scope.close(owner.helpers, Exit.void)
         // A fiber that did not stop was interrupted long ago: closing its scope would only wait for it.
         if (owner.rogues === 0) yield* Scope.close(owner.jobs, Exit.void)
         yield* Deferred.succeed(owner.disposed, undefined)

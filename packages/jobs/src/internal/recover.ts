@@ -31,7 +31,7 @@ export const recover = (runtime: Runtime, owner: Owner, id: SessionId, ledger: J
       end: { ...finishedOf(job, finishedAt), detail: details[index]! },
       cursor: ledger.cursors[job.id] ?? 0
     }))
-    yield* Effect.uninterruptible(keepLost(runtime, owner, id, ends, appendLost(runtime, owner, id, ends)))
+    yield* Effect.uninterruptible(keepLost(runtime, owner, id, ends, appendLost(runtime, id, ends)))
   })
 
 interface LostJob {
@@ -75,16 +75,13 @@ const reap = (runtime: Runtime, job: JobLog.OpenJob): Effect.Effect<string> =>
 
 const appendLost = (
   runtime: Runtime,
-  owner: Owner,
   id: SessionId,
   ends: ReadonlyArray<LostJob>
-): Effect.Effect<ReadonlyArray<LostJob>, AppendError | ReadError> =>
-  runtime.projections.decide(id, JobLog.ledger, ({ value }) =>
-    Effect.sync(() => {
-      const open = owner.over ? [] : ends.filter(({ end }) => Record.has(value.open, end.id))
-      return { events: open.map(settleEvent), value: open }
-    })
-  )
+): Effect.Effect<void, AppendError | ReadError> =>
+  runtime.projections.decide(id, JobLog.ledger, ({ value }) => {
+    const open = ends.filter(({ end }) => Record.has(value.open, end.id))
+    return Effect.sync(() => ({ events: open.map(settleEvent), value: undefined }))
+  })
 
 const settleEvent = ({ end: { detail, finishedAt, id, reason, startedAt, status } }: LostJob) =>
   JobSettle.make({
@@ -102,12 +99,12 @@ const keepLost = (
   owner: Owner,
   id: SessionId,
   ends: ReadonlyArray<LostJob>,
-  appended: Effect.Effect<ReadonlyArray<LostJob>, AppendError | ReadError>
+  appended: Effect.Effect<void, AppendError | ReadError>
 ): Effect.Effect<void> =>
   Effect.matchEffect(appended, {
-    onSuccess: (settled) =>
+    onSuccess: () =>
       Effect.forEach(
-        settled,
+        ends,
         ({ cursor, end }) => {
           const job = finishedRecord(runtime, id, end, cursor, ++owner.orders)
           remember(runtime, owner, job)

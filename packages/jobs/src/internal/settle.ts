@@ -1,14 +1,16 @@
 import type { Instant } from "@afterturn/session-log/Instant"
 import { now } from "@afterturn/session-log/Instant"
-import type { EventInput, SessionEvent, SessionId } from "@afterturn/session-log/SessionEvent"
+import type { EventInput, SessionId } from "@afterturn/session-log/SessionEvent"
 import type { AppendError, ReadError } from "@afterturn/session-log/SessionLog"
 import { LeaseLost, SessionLeased, SessionNotFound } from "@afterturn/session-log/SessionLog"
 import { SessionStoreError } from "@afterturn/session-log/SessionStore"
 import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
 import * as PubSub from "effect/PubSub"
+import * as Record from "effect/Record"
 import * as EffectSchedule from "effect/Schedule"
 import { JobSettle } from "../JobEvents.js"
+import * as JobLog from "../JobLog.js"
 import type { JobRecord, Outcome, Owner, Running, Runtime } from "./live.js"
 import { signalQuiet, snapshotOf } from "./live.js"
 import * as Metrics from "./metrics.js"
@@ -29,9 +31,7 @@ export const settle = (
     running.decided = outcome
     const settled = Effect.flatMap(now, (finishedAt) => {
       const end = { job, outcome, finishedAt }
-      return owner.id === undefined
-        ? conclude(runtime, owner, end, true)
-        : keepEnd(runtime, owner, end, appendEnd(runtime, owner, owner.id, end))
+      return owner.id === undefined ? conclude(runtime, owner, end, true) : keepEnd(runtime, owner, owner.id, end)
     })
     return job.size === undefined ? settled : Effect.zipRight(settled, runtime.spool.end(job))
   })
@@ -42,46 +42,56 @@ interface End {
   readonly finishedAt: Instant
 }
 
-const appendEnd = (runtime: Runtime, owner: Owner, id: SessionId, { finishedAt, job, outcome }: End) => {
-  const event = JobSettle.make({
+/**
+ * The end of a job is stored, then the job is concluded. A store that is busy, full or away is tried again by a fiber of its own, for
+ * as long as the owner lives.
+ */
+const keepEnd = (runtime: Runtime, owner: Owner, id: SessionId, end: End): Effect.Effect<void> => {
+  const event = eventOf(end)
+  return Effect.matchEffect(runtime.log.append(id, [event]), {
+    onSuccess: () => conclude(runtime, owner, end, true),
+    onFailure: (error) =>
+      error instanceof SessionStoreError
+        ? Effect.zipRight(
+            Effect.logWarning(`the end of job "${end.job.id}" of session "${id}" waits for the store`, error),
+            Effect.forkIn(keepEndLater(runtime, owner, id, end, event), owner.helpers)
+          )
+        : refused(runtime, owner, end, error)
+  })
+}
+
+/** A store may have kept what it said it had not: an end that the log has already is not written twice. */
+const keepEndLater = (
+  runtime: Runtime,
+  owner: Owner,
+  id: SessionId,
+  end: End,
+  event: EventInput
+): Effect.Effect<void> =>
+  untilTaken(
+    runtime.projections.decide(id, JobLog.ledger, ({ value }) =>
+      Effect.succeed({ events: Record.has(value.open, end.job.id) ? [event] : [], value: undefined })
+    )
+  ).pipe(
+    Effect.interruptible,
+    Effect.matchEffect({
+      onSuccess: () => conclude(runtime, owner, end, true),
+      onFailure: (error) => refused(runtime, owner, end, error)
+    })
+  )
+
+/** What the log refuses for good ends in memory only. */
+const refused = (runtime: Runtime, owner: Owner, end: End, error: AppendError | ReadError): Effect.Effect<void> =>
+  Effect.zipRight(logRefusal(error, end.job.id), conclude(runtime, owner, end, false))
+
+const eventOf = ({ finishedAt, job, outcome }: End): EventInput =>
+  JobSettle.make({
     id: job.id,
     status: outcome.status,
     ...(outcome.detail === undefined ? {} : { detail: outcome.detail }),
     ...(job.reason === undefined ? {} : { reason: job.reason }),
     startedAt: job.startedAt,
     finishedAt
-  })
-  return append(runtime, owner, id, [event])
-}
-
-/** An owner that is over writes nothing: the session may have another agent, whose jobs these are not. */
-export const append = (
-  runtime: Runtime,
-  owner: Owner,
-  id: SessionId,
-  events: ReadonlyArray<EventInput>
-): Effect.Effect<ReadonlyArray<SessionEvent>, AppendError> =>
-  Effect.suspend(() => (owner.over ? Effect.fail(new LeaseLost({ sessionId: id })) : runtime.log.append(id, events)))
-
-/**
- * The end of a job is stored, then the job is concluded. A store that is busy, full or away is tried again by a fiber of its own for
- * as long as the owner lives. What the log refuses for good ends in memory only.
- */
-const keepEnd = (
-  runtime: Runtime,
-  owner: Owner,
-  end: End,
-  appended: Effect.Effect<unknown, AppendError>
-): Effect.Effect<void> =>
-  Effect.matchEffect(appended, {
-    onSuccess: () => conclude(runtime, owner, end, true),
-    onFailure: (error) =>
-      error instanceof SessionStoreError
-        ? Effect.zipRight(
-            Effect.logWarning(`the end of job "${end.job.id}" of session "${owner.id}" waits for the store`, error),
-            Effect.forkIn(keepEnd(runtime, owner, end, Effect.interruptible(untilTaken(appended))), owner.helpers)
-          )
-        : Effect.zipRight(logRefusal(error, end.job.id), conclude(runtime, owner, end, false))
   })
 
 /** Tries again until the store takes it or the log refuses it. */

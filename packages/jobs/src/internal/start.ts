@@ -15,7 +15,7 @@ import { interrupt, makeRunning, signalQuiet, snapshotOf } from "./live.js"
 import * as Metrics from "./metrics.js"
 import { outcomeOf } from "./outcome.js"
 import * as Output from "./output.js"
-import { append, settle } from "./settle.js"
+import { settle } from "./settle.js"
 import { stop } from "./stop.js"
 
 /** What a start has taken and may have to give back. */
@@ -118,7 +118,7 @@ const record = (
     ...(facts.outputLimitBytes === undefined ? {} : { outputLimitBytes: facts.outputLimitBytes }),
     ...(process === undefined ? {} : { process })
   })
-  return Effect.map(append(runtime, owner, owner.id, [event]), ([stored]) => stored!.time)
+  return Effect.map(runtime.log.append(owner.id, [event]), ([stored]) => stored!.time)
 }
 
 const makeJob = (

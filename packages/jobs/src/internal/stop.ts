@@ -4,7 +4,7 @@ import { labelLine } from "../Job.js"
 import { JobKillRequested } from "../JobEvents.js"
 import type { JobRecord, Owner, Running, Runtime, StopRequest } from "./live.js"
 import { didNotStop, goesOn, interrupt } from "./live.js"
-import { append, settle } from "./settle.js"
+import { settle } from "./settle.js"
 
 /**
  * Asks jobs to end: the request is stored, they are `stopping`, their fibers interrupted, and the grace begins to run. Those that were
@@ -42,9 +42,7 @@ const record = (
   owner.id === undefined
     ? Effect.void
     : Effect.catchAll(
-        append(
-          runtime,
-          owner,
+        runtime.log.append(
           owner.id,
           asked.map(({ job }) => JobKillRequested.make({ id: job.id, ...(reason === undefined ? {} : { reason }), by }))
         ),
