@@ -9,11 +9,9 @@
 
 import * as fs from "node:fs"
 import * as path from "node:path"
-import * as Reactivity from "@effect/experimental/Reactivity"
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Connection } from "@effect/sql/SqlConnection"
 import { SqlError } from "@effect/sql/SqlError"
-import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -25,6 +23,9 @@ import { schemaVersion } from "../internal/migrations.js"
 import type { Database } from "../internal/sqlDatabase.js"
 import * as Databases from "../internal/sqlDatabase.js"
 import { fromCause } from "../internal/sqlErrors.js"
+import { makeCommit } from "../internal/sqliteCommit.js"
+import type { SqliteConnection } from "../internal/sqliteConnection.js"
+import * as SqliteConnections from "../internal/sqliteConnection.js"
 import { create, inspect, makeFolder } from "../internal/sqliteFile.js"
 import { immediate } from "../internal/sqlSchema.js"
 import { SessionStore, SessionStoreError } from "../SessionStore.js"
@@ -94,6 +95,7 @@ interface Setup {
 interface Connected {
   readonly sql: SqlClient.SqlClient
   readonly database: Database
+  readonly connection: SqliteConnection
   readonly journalMode: string
 }
 
@@ -125,8 +127,9 @@ export const make = Effect.fnUntraced(function* (
     busyTimeout: options.busyTimeout ?? "10 seconds"
   }
   if (!inMemory) yield* ensureFile(filename, setup, options)
-  const { database, journalMode, sql } = yield* connect(filename, setup)
-  const store = yield* Effect.provideService(Sql.make(options), SqlClient.SqlClient, sql)
+  const { connection, database, journalMode, sql } = yield* connect(filename, setup)
+  const general = yield* Effect.provideService(Sql.make(options), SqlClient.SqlClient, sql)
+  const store = SessionStore.of({ ...general, commit: makeCommit(connection, database) })
   // A write that changes nothing says now, not at the first append, that the file cannot be written.
   yield* database.write((connection) =>
     Databases.run(connection, "DELETE FROM afterturn_loose_segments WHERE segment < 0", [])
@@ -185,13 +188,13 @@ const pragmas = (setup: Setup): ReadonlyArray<string> => [
 /** A connection set up for the store, closed with the scope. What the driver throws while it opens a file is a failure too. */
 const connect = (filename: string, setup: Setup): Effect.Effect<Connected, SessionStoreError, Scope.Scope> =>
   Effect.gen(function* () {
-    const client = yield* SqliteClient.make({ filename, disableWAL: true }).pipe(Effect.provide(Reactivity.layer))
-    const sql = yield* immediate(client)
+    const connection = yield* SqliteConnections.open(filename)
+    const sql = yield* immediate(connection)
     const database = Databases.make(sql, dialects.sqlite, setup.busyTimeout)
     const rows = yield* database.read((connection) =>
       Effect.forEach(pragmas(setup), (pragma) => unprepared(connection, `PRAGMA ${pragma}`))
     )
-    return { sql, database, journalMode: String(rows[1]?.[0]?.journal_mode) }
+    return { sql, database, connection, journalMode: String(rows[1]?.[0]?.journal_mode) }
   }).pipe(Effect.catchAllDefect((defect) => Effect.fail(fromCause(defect))))
 
 /** Past the client's cache, which would keep the failure of a busy moment. */

@@ -29,7 +29,7 @@ export interface NewType {
   readonly firstSeq: number
 }
 
-interface Head {
+export interface Head {
   readonly segment: number
   lastSeq: number
   readonly lease: LeaseRow | undefined
@@ -156,7 +156,7 @@ export class KnownTypes {
 const typeKey = (event: { readonly type: string; readonly ignorable: boolean }): string =>
   event.ignorable ? `?${event.type}` : `!${event.type}`
 
-interface Plan {
+export interface Plan {
   readonly results: ReadonlyArray<CommitResult>
   readonly events: ReadonlyArray<EventRow>
   readonly types: ReadonlyArray<NewType>
@@ -164,7 +164,8 @@ interface Plan {
   readonly changed: ReadonlyArray<Head>
 }
 
-const makePlan = (
+/** What becomes of each request, and the rows that it takes. */
+export const makePlan = (
   requests: ReadonlyArray<CommitRequest>,
   heads: ReadonlyMap<string, Head>,
   known: KnownTypes

@@ -11,7 +11,7 @@ import { query } from "./sqlDatabase.js"
 import { fromCause, fromSqlError } from "./sqlErrors.js"
 
 /** A client over the same connection whose own transactions take the write lock when they begin. */
-export const immediate = (sql: SqlClient.SqlClient): Effect.Effect<SqlClient.SqlClient> =>
+export const immediate = (sql: Pick<SqlClient.SqlClient, "reserve">): Effect.Effect<SqlClient.SqlClient> =>
   SqlClient.make({
     acquirer: sql.reserve,
     transactionAcquirer: sql.reserve,
