@@ -468,7 +468,7 @@ describe("a damaged log", () => {
       yield* agent.followup(AgentMessage.user("hi"))
       yield* agent.whenIdle
       const [end] = yield* Support.turnEnds(id)
-      assert.strictEqual(end?.kind === "error" ? end.error.code : end?.kind, "SessionLogCorrupt")
+      assert.strictEqual(end?.kind === "error" ? end.error.code : end?.kind, "session_log_corrupt")
     }).pipe(Effect.scoped, Effect.provide(Support.layer(FakeModel.replies().layer)))
   )
 })

@@ -290,5 +290,7 @@ const failureReason = (cause: Cause.Cause<TurnFailure>): AgentEvents.TurnEndReas
 
 const failureCode = (error: TurnFailure): string => {
   if (error instanceof SessionStoreError) return `store_${error.reason.replaceAll("-", "_")}`
-  return error._tag === "ModelError" ? error.code : error._tag
+  return error._tag === "ModelError" ? error.code : snakeCase(error._tag)
 }
+
+const snakeCase = (tag: string): string => tag.replace(/(?<=[a-z])(?=[A-Z])/g, "_").toLowerCase()

@@ -13,7 +13,10 @@ import * as Schema from "effect/Schema"
  * @since 0.1.0
  * @category errors
  */
-export class StdoutClosed extends Schema.TaggedError<StdoutClosed>("@afterturn/cli/StdoutClosed")("StdoutClosed", {}) {
+export class StdoutClosed extends Schema.TaggedError<StdoutClosed>("@afterturn/cli/StdoutClosed")("StdoutClosed", {
+  /** Why it cannot be written to, when it is not that its reader has left. */
+  fault: Schema.optionalWith(Schema.String, { exact: true })
+}) {
   override get message(): string {
     return "nobody reads stdout any more"
   }

@@ -11,7 +11,7 @@ import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import * as Argv from "./Argv.js"
 import type { CliError } from "./CliError.js"
-import { exitCodes, fromCause, render as renderError, usage } from "./CliError.js"
+import { exitCodes, failure, fromCause, render as renderError, usage } from "./CliError.js"
 import * as Commands from "./Commands.js"
 import * as Help from "./Help.js"
 import type { StdoutClosed } from "./Output.js"
@@ -27,8 +27,12 @@ import { version } from "./Version.js"
  */
 export const main = (argv: ReadonlyArray<string>): Effect.Effect<number, never, Output> =>
   Effect.flatMap(Argv.parse(Commands.root, argv), perform).pipe(
-    // Who closes stdout has seen enough.
-    Effect.catchTag("StdoutClosed", () => Effect.void),
+    // Who closes stdout has seen enough; a disk that is full has not.
+    Effect.catchTag("StdoutClosed", ({ fault }) =>
+      fault === undefined
+        ? Effect.void
+        : Effect.fail(failure("output_unwritable", `the output cannot be written: ${fault}`))
+    ),
     Effect.as<number>(exitCodes.ok),
     // Nothing is lost: an interruption goes on, everything else is reported.
     Effect.catchAllCause((cause) => Option.match(fromCause(cause), { onNone: () => Effect.interrupt, onSome: report }))

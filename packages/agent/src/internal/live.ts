@@ -306,13 +306,23 @@ export const close = (live: Live): Effect.Effect<void> =>
   )
 
 /**
- * A store that is busy, full or away is tried again until it takes the write; anything else is final.
+ * A store that is busy or full is tried again until it takes the write, one that fails in another way for a while; anything else is
+ * final at once.
  */
 export const untilStored = <A, R>(append: Effect.Effect<A, AppendError, R>): Effect.Effect<A, AppendError, R> =>
-  Effect.retry(append, {
-    schedule: EffectSchedule.exponential("100 millis").pipe(
-      EffectSchedule.union(EffectSchedule.spaced("30 seconds")),
-      EffectSchedule.jittered
-    ),
-    while: (error) => error instanceof SessionStoreError
-  })
+  append.pipe(
+    Effect.retry({
+      schedule: EffectSchedule.exponential("100 millis").pipe(
+        EffectSchedule.jittered,
+        EffectSchedule.upTo("10 seconds")
+      ),
+      while: (error) => error instanceof SessionStoreError && error.reason === "unavailable"
+    }),
+    Effect.retry({
+      schedule: EffectSchedule.exponential("100 millis").pipe(
+        EffectSchedule.union(EffectSchedule.spaced("30 seconds")),
+        EffectSchedule.jittered
+      ),
+      while: (error) => error instanceof SessionStoreError && (error.reason === "busy" || error.reason === "full")
+    })
+  )

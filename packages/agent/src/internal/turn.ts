@@ -61,12 +61,15 @@ const beginTurn = Effect.fnUntraced(function* (live: Live, agent: Agent, turn: n
   return context
 })
 
-/** The log hands out events whose data it has not compared with their types: that is done here, once. */
+/**
+ * The log hands out events whose data it has not compared with their types: that is done here, once. All events are read, for only
+ * then does the log see a gap: a model is not asked on a history that has lost something.
+ */
 const loadHistory = Effect.fnUntraced(function* (live: Live) {
   const { log, types } = live.runtime
   const history = new HistoryModule.History()
-  yield* Stream.runForEach(log.read(live.id, { types: HistoryModule.types }), (event) => {
-    const problem = types.get(event.type)?.problem(event.data)
+  yield* Stream.runForEach(log.read(live.id), (event) => {
+    const problem = HistoryModule.types.includes(event.type) ? types.get(event.type)?.problem(event.data) : undefined
     return problem === undefined
       ? Effect.sync(() => history.add(event))
       : new SessionLogCorrupt({ sessionId: live.id, seq: event.seq, reason: `event "${event.type}": ${problem}` })

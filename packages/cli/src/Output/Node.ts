@@ -48,7 +48,11 @@ export const layerStreams = (options: {
           })
       )
       const colour = stdout.isTTY === true && !(yield* noColour)
-      const write = (text: string) => Effect.mapError(writeTo(stdout, text), () => new StdoutClosed())
+      const write = (text: string) =>
+        Effect.mapError(
+          writeTo(stdout, text),
+          (error) => new StdoutClosed(isGone(error) ? {} : { fault: error.message })
+        )
       return {
         json,
         colour,
@@ -70,6 +74,10 @@ export const layer = (options: { readonly json: boolean }): Layer.Layer<Output> 
   Layer.suspend(() => layerStreams({ ...options, stdout: process.stdout, stderr: process.stderr }))
 
 const ignoreError = (): void => {}
+
+/** Whether the reader has left, which is no fault; anything else, such as a full disk, is one. */
+const isGone = (error: Error): boolean =>
+  "code" in error && (error.code === "EPIPE" || error.code === "ERR_STREAM_DESTROYED" || error.code === "ECONNRESET")
 
 /** Done when the system has taken the bytes: they are not lost with the process, and a slow reader holds the writer up. */
 const writeTo = (stream: Sink, text: string): Effect.Effect<void, Error> =>

@@ -105,9 +105,13 @@ const stopAgent = (agent: Agent, scope: Scope.CloseableScope, cause: string) =>
       Effect.catchTag("AgentClosed", () => Effect.void)
     )
     const isQuiet = value.nextTurn.length === 0 && left.running.length === 0 && !left.wakes
+    const dispose = Scope.close(scope, Exit.void)
     yield* isQuiet
-      ? cancel
-      : Effect.all([cancel, Scope.close(scope, Exit.void)], { concurrency: "unbounded", discard: true })
+      ? // A store that does not take the turn's end must not hold up the command's: the next resume closes the turn.
+        Effect.flatMap(Effect.timeoutOption(cancel, "5 seconds"), (done) =>
+          Option.isSome(done) ? Effect.void : dispose
+        )
+      : Effect.all([cancel, dispose], { concurrency: "unbounded", discard: true })
     return left
   })
 
