@@ -394,6 +394,22 @@ describe("a command in the background", () => {
   )
 })
 
+describe("a command that ignores SIGTERM", () => {
+  it.effect("has ended with all of its group when job_kill answers", () =>
+    withFake(undefined, (backend) =>
+      Effect.gen(function* () {
+        const agent = yield* newAgent()
+        backend.manners = "ignores-term"
+        yield* bash({ command: "server", run_in_background: true }, agent)
+        const killing = yield* Effect.fork(call("job_kill", { job_id: "bash-1" }, agent))
+        yield* TestClock.adjust("1800 millis")
+        assert.strictEqual(valueOf(yield* Fiber.join(killing)).status, "killed")
+        assert.strictEqual(backend.processes[0]?.members, 0)
+      })
+    )
+  )
+})
+
 describe("a turn that is cancelled", () => {
   it.effect("ends the command that it waits for, and is over when nothing of that is left", () => {
     const model = FakeModel.replies({ calls: [{ name: "bash", input: { description: "d", command: "c" } }] })
