@@ -243,6 +243,16 @@ describe("wait", () => {
     }).pipe(Effect.provide(Support.layer()))
   )
 
+  it.scoped("keeps to its time where it may not be interrupted", () =>
+    Effect.gen(function* () {
+      const { id, jobs, release } = yield* started()
+      const waiting = yield* Effect.fork(Effect.uninterruptible(jobs.wait(id, "1 second", s1)))
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* Fiber.join(waiting)).status, "running")
+      yield* release()
+    }).pipe(Effect.provide(Support.layer()))
+  )
+
   it.scoped("knows an id from the moment it is out", () =>
     Effect.gen(function* () {
       const jobs = yield* Jobs

@@ -63,6 +63,8 @@ export interface JobRecord {
 export interface Running {
   /** Not looked up by its id later: another agent of the session may have taken its place. */
   readonly owner: Owner
+  /** Called once the end is stored. */
+  readonly waiters: Set<() => void>
   /** Rings with each write and with the end. */
   readonly progress: Progress
   /** Holds the bytes of a character that has not come whole. */
@@ -153,6 +155,7 @@ export const makeOwner = (id: SessionId | undefined): Effect.Effect<Owner> =>
 
 export const makeRunning = (owner: Owner): Running => ({
   owner,
+  waiters: new Set(),
   progress: makeProgress(),
   decoder: undefined,
   halfPair: "",
