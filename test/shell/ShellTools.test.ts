@@ -669,6 +669,36 @@ describe("without jobs", () => {
     )
   )
 
+  it.effect("one whose turn is cancelled is ended with its group", () =>
+    alone(undefined, (backend) =>
+      Effect.gen(function* () {
+        const answer = yield* Effect.fork(bash({ command: "c" }, yield* newAgent()))
+        const process = yield* backend.running
+        yield* Fiber.interrupt(answer)
+        assert.deepStrictEqual(process.signals, ["SIGTERM"])
+        assert.strictEqual(process.members, 0)
+        assert.isTrue(process.isClosed())
+      })
+    )
+  )
+
+  it.effect("a limit that has no room for output leaves the words", () =>
+    alone({ shell: { outputLimitBytes: 10 } }, (backend) =>
+      Effect.gen(function* () {
+        const answer = yield* Effect.fork(bash({ command: "c" }, yield* newAgent()))
+        const process = yield* backend.running
+        yield* process.write("one\n")
+        yield* process.write("two\n")
+        yield* process.exit(0)
+        yield* settle
+        assert.strictEqual(
+          (yield* Fiber.join(answer)).text,
+          "[… 8 earlier bytes are left out …]\n[status: completed, exit code: 0, after 0ms]"
+        )
+      })
+    )
+  )
+
   it.effect("a long output is cut to its end", () =>
     alone({ shell: { outputLimitBytes: 2000 } }, (backend) =>
       Effect.gen(function* () {
