@@ -77,6 +77,8 @@ export interface Running {
   killed: boolean
   /** The interruption may be asked for before the fiber exists. */
   interrupted: boolean
+  /** Bytes written since it last let others run. */
+  burst: number
   /** Its first lost output was logged. */
   lossLogged: boolean
   /** It did not stop in time and still runs. */
@@ -162,6 +164,7 @@ export const makeRunning = (owner: Owner): Running => ({
   decided: undefined,
   killed: false,
   interrupted: false,
+  burst: 0,
   lossLogged: false,
   rogue: false,
   fiber: undefined,

@@ -19,8 +19,15 @@ export const write = (
   Effect.suspend(() => {
     if (running.decided !== undefined) return Effect.void
     const bytes = typeof chunk === "string" ? wholeText(running, chunk) : wholeBytes(running, chunk)
-    return store(runtime, job, running, bytes, false)
+    const stored = store(runtime, job, running, bytes, false)
+    running.burst += bytes.length
+    if (running.burst < maxBurst) return stored
+    running.burst = 0
+    return Effect.zipLeft(stored, Effect.sleep(0))
   })
+
+/** A job that floods a spool which never waits lets timers and other input have their turn after so many bytes. */
+const maxBurst = 1024 * 1024
 
 /**
  * Ends a job's output: what is left of a character that never came whole becomes U+FFFD, and a text that the job gave back comes last.
