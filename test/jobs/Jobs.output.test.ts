@@ -1,5 +1,5 @@
-import * as JobSpool from "@afterturn/jobs/JobSpool"
 import * as Job from "@afterturn/jobs/Job"
+import * as JobSpool from "@afterturn/jobs/JobSpool"
 import type { OutputChunk } from "@afterturn/jobs/Jobs"
 import { Jobs } from "@afterturn/jobs/Jobs"
 import { assert, describe, it } from "@effect/vitest"

@@ -59,7 +59,8 @@ const wholeText = (running: Running, text: string): Uint8Array => {
   // After bytes, text takes the same way, so that it cannot overtake the rest of a character.
   if (running.decoder !== undefined) return wholeBytes(running, encode(text))
   const joined = running.halfPair + text
-  const isHalf = /[\ud800-\udbff]$/.test(joined)
+  const last = joined.charCodeAt(joined.length - 1)
+  const isHalf = last >= 0xd800 && last <= 0xdbff
   running.halfPair = isHalf ? joined.slice(-1) : ""
   return encode(isHalf ? joined.slice(0, -1) : joined)
 }
