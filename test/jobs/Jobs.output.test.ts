@@ -1,3 +1,4 @@
+import * as Job from "@afterturn/jobs/Job"
 import * as JobSpool from "@afterturn/jobs/JobSpool"
 import type { OutputChunk } from "@afterturn/jobs/Jobs"
 import { Jobs } from "@afterturn/jobs/Jobs"
@@ -243,6 +244,16 @@ describe("wait", () => {
     }).pipe(Effect.provide(Support.layer()))
   )
 
+  it.scoped("keeps to its time where it may not be interrupted", () =>
+    Effect.gen(function* () {
+      const { id, jobs, release } = yield* started()
+      const waiting = yield* Effect.fork(Effect.uninterruptible(jobs.wait(id, "1 second", s1)))
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* Fiber.join(waiting)).status, "running")
+      yield* release()
+    }).pipe(Effect.provide(Support.layer()))
+  )
+
   it.scoped("knows an id from the moment it is out", () =>
     Effect.gen(function* () {
       const jobs = yield* Jobs
@@ -347,6 +358,28 @@ describe("output", () => {
       assert.strictEqual(chunk?.text, "a")
       assert.strictEqual((yield* jobs.get(id, s1)).status, "running")
     }).pipe(Effect.provide(Support.layer()))
+  )
+})
+
+describe("a flood", () => {
+  it.live("leaves turns of the event loop to others", () =>
+    Effect.gen(function* () {
+      const jobs = yield* Jobs
+      yield* Support.alive()
+      let turns = 0
+      const count = () => {
+        turns++
+        if (turns < 1000) setImmediate(count)
+      }
+      const piece = new Uint8Array(64 * 1024).fill(0x78)
+      const flood = Job.make({ kind: "work", label: "flood", owner: s1 }, ({ write }) =>
+        Effect.zipRight(Effect.sync(count), Effect.repeatN(write(piece), 16 * 20 - 1))
+      )
+      const { id } = yield* jobs.start(flood)
+      const ended = yield* jobs.wait(id, "1 hour", s1)
+      assert.strictEqual(ended.outputBytes, 20 * 1024 * 1024)
+      assert.isAtLeast(turns, 20)
+    }).pipe(Effect.scoped, Effect.provide(Support.layer()))
   )
 })
 

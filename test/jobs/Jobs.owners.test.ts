@@ -286,6 +286,26 @@ describe("the disposal of an owner", () => {
     }).pipe(Effect.provide(Support.layer(undefined, { log })))
   })
 
+  it.scoped("does not hang on a child that a job left behind when it ended", () =>
+    Effect.gen(function* () {
+      const jobs = yield* Jobs
+      yield* jobs.attachController("test")
+      const { close } = yield* Support.disposable()
+      const forked = yield* Deferred.make<void>()
+      const spec = Job.make({ kind: "work", label: "leaves a child", owner: s1 }, () =>
+        Effect.zipRight(
+          Effect.fork(Effect.uninterruptible(Effect.zipRight(Deferred.succeed(forked, undefined), Effect.never))),
+          Deferred.await(forked)
+        )
+      )
+      const { id } = yield* jobs.start(spec)
+      assert.strictEqual((yield* jobs.wait(id, "1 minute", s1)).status, "completed")
+      const closing = yield* Effect.fork(close)
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(closing)
+    }).pipe(Effect.provide(Support.layer()))
+  )
+
   it.scoped("may be asked for by a job of that owner", () =>
     Effect.gen(function* () {
       const jobs = yield* Jobs

@@ -435,6 +435,38 @@ describe("the ledger of a session", () => {
     })
   )
 
+  it.scoped("lists jobs of earlier runs in start order, whichever ended first", () =>
+    Effect.gen(function* () {
+      const store = yield* Support.sharedStore
+      const first = yield* hostWith(store, 1)
+      yield* Effect.gen(function* () {
+        const jobs = yield* Jobs
+        const works = [
+          Support.held(s1, { kind: "b" }),
+          Support.held(s1, { kind: "a" }),
+          Support.held(s1, { kind: "b" })
+        ]
+        for (const { spec } of works) {
+          yield* jobs.start(spec)
+          yield* TestClock.adjust("1 second")
+        }
+        yield* works[2]!.release()
+        yield* Support.turns
+        yield* works[0]!.release()
+        yield* Support.turns
+      }).pipe(Effect.provide(first))
+      const listed = Effect.flatMap(Jobs, (jobs) => Effect.map(jobs.list(s1), (all) => all.map(({ id }) => id)))
+      const reader = yield* Support.makeHost(store, 9)
+      assert.deepStrictEqual(yield* Effect.provide(listed, reader), ["b-1", "a-1", "b-2"])
+      const second = yield* hostWith(store, 2, { dead: new Set([1]) })
+      yield* Effect.gen(function* () {
+        const jobs = yield* Jobs
+        yield* jobs.start(Support.held(s1, { kind: "c" }).spec)
+        assert.deepStrictEqual(yield* listed, ["b-1", "a-1", "b-2", "c-1"])
+      }).pipe(Effect.provide(second))
+    })
+  )
+
   it.scoped("goes to a fork as numbers that are used up, not as jobs", () =>
     Effect.gen(function* () {
       const jobs = yield* Jobs

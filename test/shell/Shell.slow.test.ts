@@ -52,10 +52,10 @@ describe("a command that floods", () => {
       const { growth, lag, value, worst } = yield* observed(bash({ command, timeoutMs: 240_000 }, agent))
       const answer = valueOf(value)
       assert.deepInclude(answer, { status: "completed", exit_code: 0 })
-      assert.isTrue(String(answer["output"]).endsWith("x\nthe end\n"))
-      assert.strictEqual(Number(answer["dropped_bytes"]) + Buffer.byteLength(String(answer["output"])), 1_000_000_009)
+      assert.isTrue(String(answer.output).endsWith("x\nthe end\n"))
+      assert.strictEqual(Number(answer.dropped_bytes) + Buffer.byteLength(String(answer.output)), 1_000_000_009)
       console.log(
-        `1 GB: ${answer["detail"]}, ${Math.round(growth / mebibyte)} MiB, lag p99 ${lag.toFixed(1)} ms, worst ${worst.toFixed(1)} ms`
+        `1 GB: ${answer.detail}, ${Math.round(growth / mebibyte)} MiB, lag p99 ${lag.toFixed(1)} ms, worst ${worst.toFixed(1)} ms`
       )
       assert.isBelow(growth, 64 * mebibyte)
       assert.isBelow(lag, 100)
@@ -75,7 +75,7 @@ describe("a command that floods", () => {
         Effect.zipRight(Effect.sleep("3 seconds"), Effect.timed(call("job_kill", { job_id: "bash-1" }, agent)))
       )
       const [took, killed] = value
-      assert.strictEqual(valueOf(killed)["status"], "killed")
+      assert.strictEqual(valueOf(killed).status, "killed")
       console.log(`yes: killed in ${took}, lag p99 ${lag.toFixed(1)} ms, worst ${worst.toFixed(1)} ms`)
       assert.isBelow(lag, 100)
     }).pipe(Effect.scoped, Effect.provide(onFiles))

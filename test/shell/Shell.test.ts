@@ -200,12 +200,12 @@ describe("a job that is asked to end", () => {
       const { exit, fiber, seen } = yield* run()
       const process = yield* backend.running
       yield* Fiber.interruptFork(fiber)
-      yield* TestClock.adjust("1990 millis")
+      yield* TestClock.adjust("1490 millis")
       assert.deepStrictEqual(process.signals, ["SIGTERM"])
       yield* TestClock.adjust("100 millis")
       assert(Exit.isInterrupted(yield* exit))
       assert.deepStrictEqual(process.signals, ["SIGTERM", "SIGKILL"])
-      assert.match(seen.detail ?? "", /^signal: SIGKILL, SIGTERM did not end it within 2s, after 2s/)
+      assert.match(seen.detail ?? "", /^signal: SIGKILL, SIGTERM did not end it within 1s 500ms, after 1s/)
     }).pipe(Effect.provide(over(backend)))
   })
 

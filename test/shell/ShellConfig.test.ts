@@ -19,7 +19,7 @@ describe("the configuration", () => {
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* onHost({}), {
         shell: "bash",
-        terminationGrace: Duration.seconds(2),
+        terminationGrace: Duration.millis(1500),
         drainGrace: Duration.millis(250),
         outputLimitBytes: 30_000,
         environment: { PATH: "/usr/local/bin:/usr/bin:/bin" }

@@ -13,6 +13,7 @@ import * as ShellTools from "@afterturn/shell/ShellTools"
 import * as Tool from "@effect/ai/Tool"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
@@ -56,7 +57,7 @@ describe("the tool", () => {
     const foreground = schemaOf(ShellTools.toolkitForeground(settings()).tools.bash)
     for (const schema of [both, foreground]) {
       for (const property of Object.values<Record<string, unknown>>(schema.properties)) {
-        assert.match(String(property["description"]), /\w \w/)
+        assert.match(String(property.description), /\w \w/)
       }
       assert.deepStrictEqual(schema.required, ["description", "command"])
       assert.isFalse(schema.additionalProperties)
@@ -181,7 +182,7 @@ describe("a command in the foreground", () => {
         const next = yield* Effect.fork(bash({ command: "third" }, agent))
         yield* Effect.flatMap(backend.running, (third) => third.exit(0))
         yield* settle
-        assert.strictEqual(valueOf(yield* Fiber.join(next))["job_id"], "bash-2")
+        assert.strictEqual(valueOf(yield* Fiber.join(next)).job_id, "bash-2")
       })
     )
   )
@@ -254,6 +255,7 @@ describe("a command that outlasts its time", () => {
           ].join("\n")
         )
         assert.deepStrictEqual(process.signals, [])
+        assert.isFalse(yield* Effect.flatMap(Jobs, (jobs) => jobs.isForeground(JobId.make("bash-1"), owner)))
         yield* process.write("and on\n")
         yield* settle
         const read = yield* call("job_output", { job_id: "bash-1" }, agent)
@@ -385,8 +387,24 @@ describe("a command in the background", () => {
         assert.deepInclude(valueOf(again), {
           answer: "already-finished",
           status: "killed",
-          detail: valueOf(killed)["detail"]
+          detail: valueOf(killed).detail
         })
+      })
+    )
+  )
+})
+
+describe("a command that ignores SIGTERM", () => {
+  it.effect("has ended with all of its group when job_kill answers", () =>
+    withFake(undefined, (backend) =>
+      Effect.gen(function* () {
+        const agent = yield* newAgent()
+        backend.manners = "ignores-term"
+        yield* bash({ command: "server", run_in_background: true }, agent)
+        const killing = yield* Effect.fork(call("job_kill", { job_id: "bash-1" }, agent))
+        yield* TestClock.adjust("1800 millis")
+        assert.strictEqual(valueOf(yield* Fiber.join(killing)).status, "killed")
+        assert.strictEqual(backend.processes[0]?.members, 0)
       })
     )
   )
@@ -409,6 +427,22 @@ describe("a turn that is cancelled", () => {
       })
     )
   })
+
+  it.effect("while its command is being started leaves no job and no shell", () =>
+    withFake(undefined, (backend) =>
+      Effect.gen(function* () {
+        const agent = yield* newAgent()
+        const begun = yield* Deferred.make<void>()
+        backend.before = Effect.zipRight(Deferred.succeed(begun, undefined), Effect.never)
+        const answer = yield* Effect.fork(bash({ command: "c" }, agent))
+        yield* Deferred.await(begun)
+        yield* Fiber.interrupt(answer)
+        assert.strictEqual(backend.processes.length, 0)
+        assert.deepStrictEqual(yield* Events.dataOf(owner, JobEvents.JobStart), [])
+        assert.deepStrictEqual(yield* Effect.flatMap(Jobs, (jobs) => jobs.list(owner)), [])
+      })
+    )
+  )
 
   it.effect("leaves alone what went on in the background", () => {
     const model = FakeModel.replies(
@@ -492,7 +526,7 @@ describe("a command that cannot be started", () => {
           assert.strictEqual((yield* bash({ command }, agent)).error?.code, "invalid_command")
         }
         assert.deepStrictEqual(yield* Events.dataOf(owner, JobEvents.JobStart), [])
-        assert.strictEqual(valueOf(yield* bash({ command: "c", run_in_background: true }, agent))["job_id"], "bash-1")
+        assert.strictEqual(valueOf(yield* bash({ command: "c", run_in_background: true }, agent)).job_id, "bash-1")
       })
     )
   )
@@ -549,7 +583,7 @@ describe("a long output", () => {
         assert.match(outcome.text, /😀\nthe end\n\[status: completed, exit code: 0, after 0ms\]$/)
         assert.notInclude(outcome.text, "\uFFFD")
         const value = valueOf(outcome)
-        assert.strictEqual(Number(value["dropped_bytes"]) + Buffer.byteLength(String(value["output"])), 50_008)
+        assert.strictEqual(Number(value.dropped_bytes) + Buffer.byteLength(String(value.output)), 50_008)
       })
     )
   )
@@ -569,7 +603,7 @@ describe("a long output", () => {
           TestServices.provideLive
         )
         const outcome = yield* Fiber.join(answer)
-        const path = String(valueOf(outcome)["output_path"])
+        const path = String(valueOf(outcome).output_path)
         assert.isTrue(path.startsWith(made))
         assert.include(outcome.text, `earlier bytes are left out; the whole output is in ${path} …]`)
         const background = yield* bash({ command: "c", run_in_background: true }, agent)
@@ -597,7 +631,7 @@ describe("without jobs", () => {
         for (const agent of [yield* newAgent(), undefined]) {
           const answer = yield* Effect.fork(bash({ command: "c", workdir: "/w" }, agent))
           const process = yield* backend.running
-          assert.strictEqual(process.request.environment["AFTERTURN_SESSION_ID"], agent?.id)
+          assert.strictEqual(process.request.environment.AFTERTURN_SESSION_ID, agent?.id)
           assert.notProperty(process.request.environment, "AFTERTURN_JOB_ID")
           yield* process.write("out")
           yield* process.exit(1)
@@ -631,6 +665,36 @@ describe("without jobs", () => {
         })
         assert.strictEqual(process.members, 0)
         assert.strictEqual((yield* bash({ command: "c", run_in_background: true })).error?.code, "invalid_arguments")
+      })
+    )
+  )
+
+  it.effect("one whose turn is cancelled is ended with its group", () =>
+    alone(undefined, (backend) =>
+      Effect.gen(function* () {
+        const answer = yield* Effect.fork(bash({ command: "c" }, yield* newAgent()))
+        const process = yield* backend.running
+        yield* Fiber.interrupt(answer)
+        assert.deepStrictEqual(process.signals, ["SIGTERM"])
+        assert.strictEqual(process.members, 0)
+        assert.isTrue(process.isClosed())
+      })
+    )
+  )
+
+  it.effect("a limit that has no room for output leaves the words", () =>
+    alone({ shell: { outputLimitBytes: 10 } }, (backend) =>
+      Effect.gen(function* () {
+        const answer = yield* Effect.fork(bash({ command: "c" }, yield* newAgent()))
+        const process = yield* backend.running
+        yield* process.write("one\n")
+        yield* process.write("two\n")
+        yield* process.exit(0)
+        yield* settle
+        assert.strictEqual(
+          (yield* Fiber.join(answer)).text,
+          "[… 8 earlier bytes are left out …]\n[status: completed, exit code: 0, after 0ms]"
+        )
       })
     )
   )

@@ -19,7 +19,7 @@ import * as Schema from "effect/Schema"
 export interface ShellOptions {
   /** The shell: a name that is looked up in `PATH`, or an absolute path. It has to be bash. Default `bash`. */
   readonly shell: string
-  /** How long processes may take to end after SIGTERM, before SIGKILL. Default 2 seconds. */
+  /** How long processes may take to end after SIGTERM, before SIGKILL. Default 1.5 seconds: less than `job_kill` waits. */
   readonly terminationGrace: Duration.Duration
   /** How long output is read on after a command's shell ended while other processes hold it open. Default 250 milliseconds. */
   readonly drainGrace: Duration.Duration
@@ -130,7 +130,7 @@ export const layer = (options?: Partial<ShellOptions>): Layer.Layer<ShellConfig,
     Effect.gen(function* () {
       const { inheritEnvironment, setEnvironment, ...settings }: ShellOptions = {
         shell: "bash",
-        terminationGrace: Duration.seconds(2),
+        terminationGrace: Duration.millis(1500),
         drainGrace: Duration.millis(250),
         outputLimitBytes: 30_000,
         inheritEnvironment: [],

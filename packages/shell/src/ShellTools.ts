@@ -67,7 +67,7 @@ const description = ({ enableRunInBackground }: ShellToolsOptions): string =>
     "Before you delete or move anything, look at the absolute path that it resolves to and make sure that it is the one you mean;",
     "never do so with a path that was computed and not looked at.",
     `An unset variable expands to nothing: write "\${NAME:?}" in such paths, so that the command stops instead.`,
-    "The variables AFTERTURN_SESSION_ID and AFTERTURN_JOB_ID name this session and this job.",
+    "The variable AFTERTURN_SESSION_ID names this session.",
     enableRunInBackground
       ? "Start servers, watchers and long work with run_in_background and not with `&` or nohup: what a command leaves behind when its shell ends loses its output and is no longer looked after."
       : "Nothing runs in the background: what a command leaves behind when its shell ends loses its output and is no longer looked after."

@@ -7,6 +7,7 @@ import * as Node from "@afterturn/shell/ShellBackend/Node"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import { folder } from "../../support/temporary.js"
 import {
@@ -202,9 +203,10 @@ describe("the end of a shell", () => {
     onNode(
       Effect.gen(function* () {
         const process = yield* spawn()
-        yield* process.start("sleep 300 & echo done")
+        // More than what is read ahead, so that a part is still in the kernel.
+        yield* process.start("sleep 300 & printf '%0100000d' 0; echo done")
         assert.deepStrictEqual(yield* process.exit, { _tag: "Exited", code: 0 })
-        assert.strictEqual(Buffer.from(yield* process.rest).toString("utf8"), "done\n")
+        assert.strictEqual(Buffer.from(yield* process.rest).toString("utf8"), `${"0".repeat(100_000)}done\n`)
         assert.strictEqual(Buffer.from(yield* process.rest).toString("utf8"), "")
         yield* process.signal("SIGKILL")
       })
@@ -331,6 +333,24 @@ describe("a shell without a command", () => {
         const huge = yield* refused({ environment: { PATH: searchPath, HUGE: "x".repeat(10_000_000) } })
         assert.strictEqual(huge._tag, "SpawnFailed")
         assert.include(huge.message, "E2BIG")
+      })
+    )
+  )
+
+  it.live("that does not come up is ended when nobody waits for it any more", () =>
+    onNode(
+      Effect.gen(function* () {
+        const made = yield* folder
+        const shell = path.join(made, "slow")
+        fs.writeFileSync(shell, `#!/bin/sh\necho $$ > ${made}/pid\nexec sleep 300\n`, { mode: 0o755 })
+        const waiting = yield* Effect.fork(Effect.scoped(spawn({ shell })))
+        const pid = () => Number.parseInt(fs.readFileSync(path.join(made, "pid"), "utf8"), 10)
+        yield* eventually(
+          "it runs",
+          () => fs.existsSync(path.join(made, "pid")) && argumentsOf(pid()).includes("sleep 300 ")
+        )
+        yield* Fiber.interrupt(waiting)
+        yield* eventually("it is gone", () => argumentsOf(pid()).length === 0)
       })
     )
   )

@@ -37,6 +37,8 @@ export interface FakeBackend {
   failure: ShellError | undefined
   manners: Manners
   remains: Remains
+  /** Comes before a shell is up. */
+  before: Effect.Effect<void>
 }
 
 export const make = (): FakeBackend => {
@@ -53,19 +55,26 @@ export const make = (): FakeBackend => {
     failure: undefined,
     manners: "polite",
     remains: { _tag: "Gone" },
+    before: Effect.void,
     running: Effect.suspend(() => next(taken++)),
     layer: Layer.sync(ShellBackend, () => ({
       spawn: (request) =>
         Effect.suspend(() =>
           backend.failure === undefined
-            ? Effect.acquireRelease(
-                Effect.sync(() => {
-                  const made = makeProcess(request, backend.processes.length + 100, backend.manners)
-                  backend.processes.push(made.fake)
-                  return made
-                }),
-                ({ close }) => Effect.sync(close)
-              ).pipe(Effect.map(({ shell }) => shell))
+            ? Effect.zipRight(
+                backend.before,
+                Effect.map(
+                  Effect.acquireRelease(
+                    Effect.sync(() => {
+                      const made = makeProcess(request, backend.processes.length + 100, backend.manners)
+                      backend.processes.push(made.fake)
+                      return made
+                    }),
+                    ({ close }) => Effect.sync(close)
+                  ),
+                  ({ shell }) => shell
+                )
+              )
             : Effect.fail(backend.failure)
         ),
       find: (_process: JobProcess) => Effect.sync(() => backend.remains)

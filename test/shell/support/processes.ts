@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
 /** `PATH` as the test has it: commands of the system, and Node. */
-export const path = process.env["PATH"] ?? ""
+export const path = process.env.PATH ?? ""
 
 export const request = (more?: Partial<SpawnRequest>): SpawnRequest => ({
   shell: "bash",

@@ -63,6 +63,8 @@ export interface JobRecord {
 export interface Running {
   /** Not looked up by its id later: another agent of the session may have taken its place. */
   readonly owner: Owner
+  /** Called once the end is stored. */
+  readonly waiters: Set<() => void>
   /** Rings with each write and with the end. */
   readonly progress: Progress
   /** Holds the bytes of a character that has not come whole. */
@@ -75,6 +77,8 @@ export interface Running {
   killed: boolean
   /** The interruption may be asked for before the fiber exists. */
   interrupted: boolean
+  /** Bytes written since it last let others run. */
+  burst: number
   /** Its first lost output was logged. */
   lossLogged: boolean
   /** It did not stop in time and still runs. */
@@ -153,12 +157,14 @@ export const makeOwner = (id: SessionId | undefined): Effect.Effect<Owner> =>
 
 export const makeRunning = (owner: Owner): Running => ({
   owner,
+  waiters: new Set(),
   progress: makeProgress(),
   decoder: undefined,
   halfPair: "",
   decided: undefined,
   killed: false,
   interrupted: false,
+  burst: 0,
   lossLogged: false,
   rogue: false,
   fiber: undefined,

@@ -19,8 +19,15 @@ export const write = (
   Effect.suspend(() => {
     if (running.decided !== undefined) return Effect.void
     const bytes = typeof chunk === "string" ? wholeText(running, chunk) : wholeBytes(running, chunk)
-    return store(runtime, job, running, bytes, false)
+    const stored = store(runtime, job, running, bytes, false)
+    running.burst += bytes.length
+    if (running.burst < maxBurst) return stored
+    running.burst = 0
+    return Effect.zipLeft(stored, Effect.sleep(0))
   })
+
+/** A job that floods a spool which never waits lets timers and other input have their turn after so many bytes. */
+const maxBurst = 1024 * 1024
 
 /**
  * Ends a job's output: what is left of a character that never came whole becomes U+FFFD, and a text that the job gave back comes last.
@@ -52,7 +59,8 @@ const wholeText = (running: Running, text: string): Uint8Array => {
   // After bytes, text takes the same way, so that it cannot overtake the rest of a character.
   if (running.decoder !== undefined) return wholeBytes(running, encode(text))
   const joined = running.halfPair + text
-  const isHalf = /[\ud800-\udbff]$/.test(joined)
+  const last = joined.charCodeAt(joined.length - 1)
+  const isHalf = last >= 0xd800 && last <= 0xdbff
   running.halfPair = isHalf ? joined.slice(-1) : ""
   return encode(isHalf ? joined.slice(0, -1) : joined)
 }

@@ -14,7 +14,7 @@ import { didNotStop, goesOn, makeOwner } from "./live.js"
 import { recover } from "./recover.js"
 import { conclude, remember } from "./settle.js"
 import { stop } from "./stop.js"
-import { finishedRecord } from "./stored.js"
+import { finishedRecord, placesOf } from "./stored.js"
 
 /**
  * What every agent gets: a place for its jobs, for as long as it lives. Jobs that an earlier process left open are settled before the
@@ -28,8 +28,8 @@ export const attach = (runtime: Runtime, agent: Agent): Effect.Effect<void, neve
     const { counters, ledger } = yield* readLedger(runtime, id)
     const owner = yield* makeOwner(id)
     for (const [kind, number] of Object.entries(counters)) owner.counters.set(kind, number)
-    for (const finished of ledger.recent)
-      remember(runtime, owner, finishedRecord(runtime, id, finished, ledger.cursors[finished.id] ?? 0, ++owner.orders))
+    const placeOf = placesOf(ledger)
+    for (const job of ledger.recent) remember(runtime, owner, finishedRecord(runtime, id, job, placeOf(job.id)))
     yield* Effect.addFinalizer(() => dispose(runtime, owner, { reason: "session ended", by: "host" }))
     yield* recover(runtime, owner, id, ledger)
     runtime.owners.set(id, owner)
@@ -69,14 +69,20 @@ export const dispose = (runtime: Runtime, owner: Owner, request: StopRequest): E
         if (owner.id !== undefined && runtime.owners.get(owner.id) === owner) runtime.owners.delete(owner.id)
         yield* abandon(runtime, owner)
         // A fiber that did not stop was interrupted long ago: closing its scope would only wait for it.
-        if (owner.rogues === 0) yield* Scope.close(owner.jobs, Exit.void)
+        if (owner.rogues === 0) yield* closeJobs(owner)
         yield* Deferred.succeed(owner.disposed, undefined)
       })
     })
   )
 
-const disposalTime = (runtime: Runtime): Duration.Duration =>
-  Duration.sum(runtime.config.killGrace, Duration.seconds(1))
+/** All have settled; what a fiber may still have to do after that, such as to end its own children, is not waited for without end. */
+const closeJobs = (owner: Owner): Effect.Effect<unknown> =>
+  Scope.close(owner.jobs, Exit.void).pipe(Effect.disconnect, Effect.interruptible, Effect.timeoutOption(storeTime))
+
+/** What an end that was decided in time may take to be stored. */
+const storeTime = Duration.seconds(1)
+
+const disposalTime = (runtime: Runtime): Duration.Duration => Duration.sum(runtime.config.killGrace, storeTime)
 
 export const activeJobs = (owner: Owner): ReadonlyArray<JobRecord> =>
   [...owner.active.values()].filter((job) => job !== undefined)

@@ -11,7 +11,8 @@ import * as JobLog from "../JobLog.js"
 import type { Owner, Runtime } from "./live.js"
 import * as Metrics from "./metrics.js"
 import { announce, logRefusal, remember, untilTaken } from "./settle.js"
-import { finishedRecord } from "./stored.js"
+import type { Place } from "./stored.js"
+import { finishedRecord, placesOf } from "./stored.js"
 
 const lost = "lost: the host stopped"
 
@@ -27,17 +28,17 @@ export const recover = (runtime: Runtime, owner: Owner, id: SessionId, ledger: J
     if (open.length === 0) return
     const details = yield* Effect.forEach(open, (job) => reap(runtime, job), { concurrency: "unbounded" })
     const finishedAt = yield* now
+    const placeOf = placesOf(ledger)
     const ends = open.map((job, index) => ({
       end: { ...finishedOf(job, finishedAt), detail: details[index]! },
-      cursor: ledger.cursors[job.id] ?? 0
+      place: placeOf(job.id)
     }))
     yield* Effect.uninterruptible(keepLost(runtime, owner, id, ends, appendLost(runtime, id, ends)))
   })
 
 interface LostJob {
   readonly end: Omit<JobLog.FinishedJob, "seq"> & { readonly detail: string }
-  /** How far the model has read it. */
-  readonly cursor: number
+  readonly place: Place
 }
 
 const finishedOf = (job: JobLog.OpenJob, finishedAt: Instant): Omit<JobLog.FinishedJob, "seq"> => ({
@@ -105,8 +106,8 @@ const keepLost = (
     onSuccess: () =>
       Effect.forEach(
         ends,
-        ({ cursor, end }) => {
-          const job = finishedRecord(runtime, id, end, cursor, ++owner.orders)
+        ({ end, place }) => {
+          const job = finishedRecord(runtime, id, end, place)
           remember(runtime, owner, job)
           Metrics.onLost()
           return announce(runtime, job)

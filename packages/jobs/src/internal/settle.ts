@@ -132,6 +132,7 @@ export const conclude = (
     remember(runtime, owner, job)
     running.timer?.unsafeInterruptAsFork(FiberId.none)
     Metrics.onSettle(outcome.status)
+    for (const wake of running.waiters) wake()
     running.progress.ring()
     const announced = isStored ? announce(runtime, job) : PubSub.publish(runtime.changes, owner.id)
     return Effect.map(announced, () => signalQuiet(owner))

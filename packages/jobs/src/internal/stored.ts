@@ -11,15 +11,37 @@ import { JobSettle, JobStart } from "../JobEvents.js"
 import * as JobLog from "../JobLog.js"
 import type { JobRecord, Runtime } from "./live.js"
 
+/** What a session's own ledger says of a job beside its facts. */
+export interface Place {
+  /** How far the model has read it. */
+  readonly cursor: number
+  readonly order: number
+}
+
+/** The places of the jobs that the ledger holds, in start order, before those of any job that starts later. */
+export const placesOf = (ledger: JobLog.Ledger): ((id: JobId) => Place) => {
+  const jobs = [...ledger.recent, ...Object.values(ledger.open)].sort(byStart)
+  const orders = new Map(jobs.map(({ id }, index) => [id, index - jobs.length]))
+  return (id) => ({ cursor: ledger.cursors[id] ?? 0, order: orders.get(id) ?? -jobs.length })
+}
+
+type Started = Pick<JobLog.OpenJob, "id" | "startedAt">
+
+const byStart = (one: Started, other: Started): number =>
+  one.startedAt === other.startedAt
+    ? JobLog.jobNumber(one.id) - JobLog.jobNumber(other.id)
+    : one.startedAt < other.startedAt
+      ? -1
+      : 1
+
 /** A job as an earlier run left it. */
 export const finishedRecord = (
   runtime: Runtime,
   owner: SessionId,
   job: Omit<JobLog.FinishedJob, "seq">,
-  cursor: number,
-  order: number
+  place: Place
 ): JobRecord => ({
-  ...recordOf(runtime, owner, job, cursor, order),
+  ...recordOf(runtime, owner, job, place),
   status: job.status,
   detail: job.detail ?? undefined,
   reason: job.reason ?? undefined,
@@ -27,14 +49,8 @@ export const finishedRecord = (
 })
 
 /** A job of a session that has no live agent here: it runs on another host, or was lost with one. */
-const openRecord = (
-  runtime: Runtime,
-  owner: SessionId,
-  job: JobLog.OpenJob,
-  cursor: number,
-  order: number
-): JobRecord => ({
-  ...recordOf(runtime, owner, job, cursor, order),
+const openRecord = (runtime: Runtime, owner: SessionId, job: JobLog.OpenJob, place: Place): JobRecord => ({
+  ...recordOf(runtime, owner, job, place),
   outputLimitBytes: job.outputLimitBytes ?? runtime.config.outputLimitBytes,
   status: job.stopping ? "stopping" : "running",
   reason: job.reason ?? undefined
@@ -44,8 +60,7 @@ const recordOf = (
   runtime: Runtime,
   owner: SessionId,
   job: Pick<JobLog.FinishedJob, "id" | "kind" | "label" | "startedAt">,
-  cursor: number,
-  order: number
+  place: Place
 ): JobRecord => ({
   id: job.id,
   kind: job.kind,
@@ -53,13 +68,13 @@ const recordOf = (
   owner,
   outputLimitBytes: runtime.config.outputLimitBytes,
   startedAt: job.startedAt,
-  order,
+  order: place.order,
   status: "running",
   detail: undefined,
   reason: undefined,
   finishedAt: undefined,
   size: undefined,
-  cursor,
+  cursor: place.cursor,
   finalFrom: undefined,
   expired: false,
   collectors: 0,
@@ -70,12 +85,10 @@ const recordOf = (
 /** The jobs of a session that has no live agent here, as its ledger holds them. */
 export const storedJobs = (runtime: Runtime, owner: SessionId): Effect.Effect<ReadonlyArray<JobRecord>, ReadError> =>
   Effect.map(runtime.projections.get(owner, JobLog.ledger), ({ value }) => {
-    const cursor = (id: JobId) => value.cursors[id] ?? 0
+    const placeOf = placesOf(value)
     return [
-      ...value.recent.map((job, index) => finishedRecord(runtime, owner, job, cursor(job.id), index)),
-      ...Object.values(value.open).map((job, index) =>
-        openRecord(runtime, owner, job, cursor(job.id), JobLog.recentCapacity + index)
-      )
+      ...value.recent.map((job) => finishedRecord(runtime, owner, job, placeOf(job.id))),
+      ...Object.values(value.open).map((job) => openRecord(runtime, owner, job, placeOf(job.id)))
     ]
   })
 
@@ -87,15 +100,15 @@ export const findStored = (
 ): Effect.Effect<JobRecord | undefined, ReadError> =>
   Effect.gen(function* () {
     const { value } = yield* runtime.projections.get(owner, JobLog.ledger)
-    const cursor = value.cursors[id] ?? 0
+    const place = { cursor: value.cursors[id] ?? 0, order: 0 }
     const open = value.open[id]
-    if (open !== undefined) return openRecord(runtime, owner, open, cursor, 0)
+    if (open !== undefined) return openRecord(runtime, owner, open, place)
     const finished = value.recent.find((job) => job.id === id) ?? Option.getOrUndefined(HashMap.get(value.untold, id))
-    if (finished !== undefined) return finishedRecord(runtime, owner, finished, cursor, 0)
+    if (finished !== undefined) return finishedRecord(runtime, owner, finished, place)
     const { value: counters } = yield* runtime.projections.get(owner, JobLog.counters)
     if (JobLog.jobNumber(id) > JobLog.lastNumber(counters, JobLog.jobKind(id))) return undefined
     const old = yield* readFinished(runtime, owner, id)
-    return old === undefined ? undefined : finishedRecord(runtime, owner, old, 0, 0)
+    return old === undefined ? undefined : finishedRecord(runtime, owner, old, place)
   })
 
 const readFinished = (

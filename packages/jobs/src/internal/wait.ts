@@ -6,7 +6,10 @@ import * as Stream from "effect/Stream"
 import * as JobLog from "../JobLog.js"
 import type { JobRecord, Runtime } from "./live.js"
 
-/** Waits for the end of a job, no longer than the timeout. It may be interrupted at any time, which leaves the job alone. */
+/**
+ * Waits for the end of a job, no longer than the timeout. It may be interrupted at any time, which leaves the job alone; where the
+ * caller may not be, the timeout holds all the same.
+ */
 export const awaitEnd = (
   runtime: Runtime,
   job: JobRecord,
@@ -14,13 +17,17 @@ export const awaitEnd = (
 ): Effect.Effect<void, ReadError> => {
   if (job.finishedAt !== undefined || Duration.toMillis(timeout) <= 0) return Effect.void
   const end = job.running === undefined ? endElsewhere(runtime, job) : endHere(job)
-  return Effect.timeoutTo(end, { duration: timeout, onSuccess: () => undefined, onTimeout: () => undefined })
+  return Effect.asVoid(Effect.timeoutOption(Effect.interruptible(end), timeout))
 }
 
 const endHere = (job: JobRecord): Effect.Effect<void> =>
-  Effect.suspend(() =>
-    job.running === undefined ? Effect.void : Effect.zipRight(job.running.progress.listen(), endHere(job))
-  )
+  Effect.async((resume) => {
+    const waiters = job.running?.waiters
+    if (waiters === undefined) return resume(Effect.void)
+    const wake = () => resume(Effect.void)
+    waiters.add(wake)
+    return Effect.sync(() => waiters.delete(wake))
+  })
 
 /** A job that another host runs is over once the log does not show it open. */
 const endElsewhere = (runtime: Runtime, { id, owner }: JobRecord): Effect.Effect<void, ReadError> =>

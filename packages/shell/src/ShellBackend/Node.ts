@@ -63,7 +63,7 @@ const spawn = Effect.fnUntraced(function* (
   request: SpawnRequest
 ): Effect.fn.Return<ShellProcess, ShellError, Scope.Scope> {
   yield* resolveWorkdir(request.workdir)
-  const shell = yield* resolveShell(request.shell, request.environment["PATH"] ?? "")
+  const shell = yield* resolveShell(request.shell, request.environment.PATH ?? "")
   const mark = yield* newMark
   const running = yield* Effect.acquireRelease(launch(host, shell, request, mark), letGo)
   yield* isUp(running)

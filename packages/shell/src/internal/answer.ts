@@ -46,8 +46,10 @@ const droppedWords = ({ dropped_bytes, output_path }: Answer): ReadonlyArray<str
           : `[… ${dropped_bytes} earlier bytes are left out; the whole output is in ${output_path} …]`
       ]
 
-const outputLines = ({ output, status }: Answer): ReadonlyArray<string> =>
-  output !== "" ? [output.replace(/\n$/, "")] : isTerminal(status) ? ["(no output)"] : []
+const outputLines = ({ dropped_bytes, output, status }: Answer): ReadonlyArray<string> => {
+  if (output !== "") return [output.replace(/\n$/, "")]
+  return isTerminal(status) && dropped_bytes === undefined ? ["(no output)"] : []
+}
 
 const timeoutWords = ({ job_id, status, timed_out }: Answer): ReadonlyArray<string> => {
   if (timed_out !== true) return []

@@ -102,17 +102,25 @@ const inBackground = (handlers: JobHandlers, agent: Agent, job: CommandJob) =>
     return { job_id: id, status, output: "", ...(path === undefined ? {} : { output_path: path }) }
   })
 
-/** From the start on somebody is there for the end: this call, or, when it is interrupted, who ends the command. */
+/**
+ * From the start on somebody is there for the end: this call, or, when it is interrupted, who ends the command. An interruption may come
+ * before the start has answered, so the id is taken from the preparation.
+ */
 const inForeground = (handlers: JobHandlers, agent: Agent, job: CommandJob, time: Duration.Duration) =>
-  Effect.uninterruptibleMask((restore) =>
-    Effect.flatMap(handlers.jobs.start({ ...job.spec, foreground: true }), ({ id }) =>
-      restore(collect(handlers, agent, job, id, time)).pipe(
-        Effect.onInterrupt(() => end(handlers, agent, id, "the turn was cancelled")),
+  Effect.suspend(() => {
+    let started: JobId | undefined
+    const prepare = (id: JobId) => {
+      started = id
+      return job.spec.prepare(id)
+    }
+    return Effect.onInterrupt(
+      Effect.flatMap(handlers.jobs.start({ ...job.spec, foreground: true, prepare }), ({ id }) =>
         // Nobody will show this end, so it is told like any other's.
-        Effect.tapError(() => handlers.jobs.background(id, agent.id))
-      )
+        Effect.tapError(collect(handlers, agent, job, id, time), () => handlers.jobs.background(id, agent.id))
+      ),
+      () => (started === undefined ? Effect.void : end(handlers, agent, started, "the turn was cancelled"))
     )
-  )
+  })
 
 /** Waits for the end of a command, and for no longer than it may take: then it goes on in the background, or is ended. */
 const collect = Effect.fnUntraced(function* (
@@ -141,7 +149,10 @@ const end = ({ jobs }: JobHandlers, agent: Agent, id: JobId, reason: string): Ef
     // A fiber of its own: this one may be interrupted already, and what waits in it could not be given up.
     Effect.zipRight(Effect.timeoutOption(Effect.interruptible(jobs.wait(id, endLimit, agent.id)), endLimit)),
     Effect.asVoid,
-    Effect.catchAll((error) => Effect.logWarning(`the end of job "${id}" cannot be waited for`, error))
+    Effect.catchAll((error) =>
+      // It was interrupted before it was one.
+      error._tag === "JobNotFound" ? Effect.void : Effect.logWarning(`job "${id}" is ended, unseen`, error)
+    )
   )
 
 const answerOf = (handlers: JobHandlers, agent: Agent, job: CommandJob, id: JobId, isLate: boolean) =>

@@ -13,11 +13,11 @@ export const make = (limitBytes: number): OutputTail => {
   let total = 0
   return {
     write: (chunk) => {
-      const part = chunk.length > limitBytes ? chunk.slice(-limitBytes) : chunk
+      const part = chunk.length > limitBytes ? chunk.subarray(chunk.length - limitBytes) : chunk
       chunks.push(part)
       kept += part.length
       total += chunk.length
-      while (kept - (chunks[0]?.length ?? 0) >= limitBytes) kept -= chunks.shift()?.length ?? 0
+      while (chunks.length > 1 && kept - chunks[0]!.length >= limitBytes) kept -= chunks.shift()!.length
       // Many small writes: one copy for as many as the limit holds bytes.
       if (chunks.length > limitBytes) chunks = [Buffer.concat(chunks)]
     },

@@ -46,10 +46,14 @@ export const hold = <E>(
   spawned: Effect.Effect<ShellProcess, E, Scope.Scope>,
   settings: ShellSettings
 ): Effect.Effect<HeldShell, E, Scope.Scope> =>
-  Effect.acquireRelease(
-    Effect.map(spawned, (shell): HeldShell => ({ shell, isSettled: false })),
-    (held) => (held.isSettled ? Effect.void : endGroup(held.shell, settings.terminationGrace))
-  )
+  // Interrupted between the two, the shell has no command yet, and the backend ends it.
+  Effect.flatMap(spawned, (shell) => {
+    const held: HeldShell = { shell, isSettled: false }
+    return Effect.as(
+      Effect.addFinalizer(() => (held.isSettled ? Effect.void : endGroup(shell, settings.terminationGrace))),
+      held
+    )
+  })
 
 interface Run {
   readonly settings: ShellSettings

@@ -45,7 +45,7 @@ const commandVariable = "AFTERTURN_COMMAND"
  */
 const supervisorText = (opensPipe: boolean): string =>
   [
-    `unset ${supervisorVariable} SHLVL OLDPWD`,
+    `unset ${supervisorVariable}`,
     opensPipe ? `exec ${pipe}<> <(:)` : "",
     `echo up >&${channel}`,
     `read -r __line <&${channel} || exit ${notGiven}`,
