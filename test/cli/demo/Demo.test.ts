@@ -113,9 +113,13 @@ describe("demo", () => {
     () =>
       Effect.gen(function* () {
         const folder = yield* Temporary.folder
-        const env = { XDG_DATA_HOME: folder, npm_lifecycle_event: "start" }
+        const env = {
+          XDG_DATA_HOME: folder,
+          npm_lifecycle_event: "start",
+          npm_config_user_agent: "pnpm/10.0.1 npm/? node/v20"
+        }
         const { stdout } = yield* Effect.provide(inProcess(["demo"], { env }), NodeContext.layer)
-        assert.match(stdout, /\n {2}pnpm -s afterturn sessions show \S+\n/)
+        assert.match(stdout, /\n {2}npx -y pnpm@10\.0\.1 -s afterturn sessions show \S+\n/)
         assert.isTrue(fs.existsSync(path.join(folder, "afterturn", "afterturn.db")))
       }).pipe(Effect.scoped)
   )

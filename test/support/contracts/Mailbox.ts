@@ -155,6 +155,7 @@ export const contract = <R, E>(name: string, implementation: Layer.Layer<Mailbox
         yield* serve(
           session,
           greeting,
+          // @effect-diagnostics-next-line globalErrorInEffectFailure:off
           handler(failing, () => Effect.fail(new Error("not today"))),
           handler(breaking, () => Effect.die(new Error("oh"))),
           handler(strict, () => Effect.succeed("unreachable"))

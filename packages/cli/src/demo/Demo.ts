@@ -202,9 +202,13 @@ const turnEnds = (session: SessionId) =>
 
 const farewell = (options: DemoOptions, place: Place, left: Left) =>
   Effect.gen(function* () {
-    // Set where a script of package.json runs, as `pnpm start` does: there the command is another script of it.
+    // Set where a script of package.json runs, as `pnpm start` does: there the command is another script of it. Whoever came by npx
+    // has no pnpm of his own.
+    const runner = /^pnpm\/(\S+)/.exec(Option.getOrElse(yield* Database.variable("npm_config_user_agent"), () => ""))
     const script = yield* Database.variable("npm_lifecycle_event")
-    const command = Option.isSome(script) ? "pnpm -s afterturn" : "afterturn"
+    const command = Option.isSome(script)
+      ? `npx -y pnpm${runner === null ? "" : `@${runner[1]}`} -s afterturn`
+      : "afterturn"
     const db = Option.isSome(options.db) ? ` --db ${ShellWord.quote(place.db)}` : ""
     return [
       "",
