@@ -5,10 +5,12 @@ import type { JobRecord, Runtime } from "./live.js"
 import { snapshotOf } from "./live.js"
 import * as Output from "./output.js"
 
+export const hasUnknownSize = (job: JobRecord): boolean => job.size === undefined && job.running === undefined
+
 /** How much output a job of an earlier run left, looked up when somebody first asks. */
 export const learnSize = (runtime: Runtime, job: JobRecord): Effect.Effect<void> =>
   Effect.suspend(() => {
-    if (job.size !== undefined || job.running !== undefined) return Effect.void
+    if (!hasUnknownSize(job)) return Effect.void
     return Effect.matchEffect(runtime.spool.size(job), {
       // What cannot be read is shown as gone; why is for the host's log.
       onFailure: (error) =>

@@ -21,7 +21,7 @@ import type { JobRecord, Runtime } from "./live.js"
 import { makeOwner, snapshotOf } from "./live.js"
 import * as Output from "./output.js"
 import { attach, dispose } from "./owner.js"
-import { learnSize, read } from "./read.js"
+import { hasUnknownSize, learnSize, read } from "./read.js"
 import { start } from "./start.js"
 import { stop } from "./stop.js"
 import { awaitEnd } from "./wait.js"
@@ -71,8 +71,14 @@ const makeService = (runtime: Runtime): Service => ({
   start: (spec) => start(runtime, spec),
   list: Effect.fn("Jobs.list")((caller: Caller) =>
     Effect.flatMap(list(runtime, caller), (jobs) =>
-      Effect.forEach(jobs, (job) => shown(runtime, job), { concurrency: 8 })
-    )
+      Effect.as(
+        Effect.forEach(jobs.filter(hasUnknownSize), (job) => learnSize(runtime, job), {
+          concurrency: 8,
+          discard: true
+        }),
+        jobs
+      )
+    ).pipe(Effect.map((jobs) => jobs.map(snapshotOf)))
   ),
   get: (id, caller) => Effect.flatMap(find(runtime, id, caller), (job) => shown(runtime, job)),
   read: Effect.fn("Jobs.read")((id: string, caller: Caller, options?: { readonly reserveBytes?: number }) =>
