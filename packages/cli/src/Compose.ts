@@ -10,11 +10,13 @@ import type { AgentExtensions, Agents } from "@afterturn/agent/Agents"
 import * as Approval from "@afterturn/agent/Approval"
 import type { SystemPrompt } from "@afterturn/agent/SystemPrompt"
 import type { ToolRegistry } from "@afterturn/agent/ToolRegistry"
+import type { Wakes } from "@afterturn/agent/Wakes"
 import * as JobDelivery from "@afterturn/jobs/JobDelivery"
 import type { JobSpool } from "@afterturn/jobs/JobSpool"
 import * as Jobs from "@afterturn/jobs/Jobs"
 import type { JobsConfig } from "@afterturn/jobs/JobsConfig"
 import * as JobTools from "@afterturn/jobs/JobTools"
+import * as JobWakes from "@afterturn/jobs/JobWakes"
 import type { Projections } from "@afterturn/session-log/Projection"
 import type { SessionStoreError } from "@afterturn/session-log/SessionStore"
 import * as ShellTools from "@afterturn/shell/ShellTools"
@@ -75,6 +77,7 @@ export type AgentServices =
   | Todo.Todo
   | TodoConfig
   | ToolRegistry
+  | Wakes
 
 /**
  * Why there may be no agents. The model comes first: when it is the reason, the database was not touched.
@@ -99,7 +102,15 @@ export const agentLayer = (
 ): Layer.Layer<AgentServices, AgentLayerError, FileSystem | Path> =>
   Layer.unwrapEffect(
     Effect.map(loadModel(options), (model) =>
-      Layer.mergeAll(TodoTools.layer, TodoPrompt.layer, jobTools, shellTools, JobDelivery.layer(), serveKills).pipe(
+      Layer.mergeAll(
+        TodoTools.layer,
+        TodoPrompt.layer,
+        jobTools,
+        shellTools,
+        JobDelivery.layer(),
+        JobWakes.layer(),
+        serveKills
+      ).pipe(
         Layer.provideMerge(Layer.mergeAll(Todo.layer, Jobs.layerLocal, Approval.layer(options.approval ?? askNobody))),
         Layer.provideMerge(Layer.mergeAll(todoConfig, jobsConfig, spoolLayer(options.db))),
         Layer.provideMerge(AgentLoop.layerRuntime({ introduction, ...options.agent })),
