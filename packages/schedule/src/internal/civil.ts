@@ -60,8 +60,7 @@ export const daysInMonth = (year: number, month: number): number =>
 
 const two = (value: number): string => String(value).padStart(2, "0")
 
-const dateText = ({ date, month, year }: Civil): string =>
-  `${String(year).padStart(4, "0")}-${two(month)}-${two(date)}`
+const dateText = ({ date, month, year }: Civil): string => `${String(year).padStart(4, "0")}-${two(month)}-${two(date)}`
 
 /** Milliseconds of a day as `HH:mm:ss`, with `.SSS` where there are some. */
 const timeText = (millis: number): string => {
