@@ -8,7 +8,6 @@ import { Projections } from "@afterturn/session-log/Projection"
 import { SessionLeases } from "@afterturn/session-log/SessionLeases"
 import type { AppendError } from "@afterturn/session-log/SessionLog"
 import { SessionLog } from "@afterturn/session-log/SessionLog"
-import { SessionStoreError } from "@afterturn/session-log/SessionStore"
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -23,6 +22,7 @@ import * as AgentEvents from "./AgentEvents.js"
 import { AgentModel } from "./AgentModel.js"
 import { AgentExtensions, Agents, layerExtensions } from "./Agents.js"
 import { Compaction } from "./Compaction.js"
+import { errorReason } from "./internal/failure.js"
 import { makeAgents } from "./internal/host.js"
 import type { Live } from "./internal/live.js"
 import * as LiveAgent from "./internal/live.js"
@@ -155,12 +155,5 @@ const failureReason = (cause: Cause.Cause<TurnFailure>): AgentEvents.TurnEndReas
       kind: "error",
       error: { code: "internal_error", message: Cause.pretty(cause).slice(0, 2_000) }
     }),
-    onSome: (error) => ({ kind: "error", error: { code: failureCode(error), message: error.message } })
+    onSome: errorReason
   })
-
-const failureCode = (error: TurnFailure): string => {
-  if (error instanceof SessionStoreError) return `store_${error.reason.replaceAll("-", "_")}`
-  return error._tag === "ModelError" ? error.code : snakeCase(error._tag)
-}
-
-const snakeCase = (tag: string): string => tag.replace(/(?<=[a-z])(?=[A-Z])/g, "_").toLowerCase()

@@ -8,23 +8,33 @@ import * as ToolPipeline from "../ToolPipeline.js"
  * The events that end an open turn which did not end by itself: an answer to each open call, the end of the step, what goes back
  * to the inbox, the end of the turn. One atomic append, whether the turn is aborted live or found open after a crash.
  */
-export const closeOpenTurn = (open: OpenTurn, reason: AgentEvents.TurnEndReason): ReadonlyArray<EventInput> => [
+export const closeOpenTurn = (
+  open: OpenTurn,
+  reason: AgentEvents.TurnEndReason,
+  driven: Driven
+): ReadonlyArray<EventInput> => [
   ...open.calls
     .filter((call) => !call.answered)
     .map((call) =>
       AgentEvents.ToolResult.make(call.started ? ToolPipeline.outcomeUnknown(call) : ToolPipeline.notStarted(call))
     ),
   ...(open.step === null ? [] : [AgentEvents.StepEnd.make({ turn: open.turn, step: open.step })]),
-  ...putBack(open),
+  ...putBack(open, driven),
   AgentEvents.TurnEnd.make({ turn: open.turn, reason })
 ]
 
 /**
- * A turn that ends before the model answered has delivered nothing: what the user did not say himself goes back under its id, to
- * be claimed by whatever turn comes next.
+ * Who drives a turn: a model, which reads all that the log holds, or a client outside, which has only what reached it.
  */
-const putBack = (open: OpenTurn): ReadonlyArray<EventInput> => {
-  const messages = open.answered ? [] : open.claimed.filter((message) => message.source.kind !== "user")
+export type Driven = "by-model" | "from-outside"
+
+/**
+ * A turn that ends before the model answered has delivered nothing: what the user did not say himself goes back under its id, to
+ * be claimed by whatever turn comes next. To a client it has not delivered what the client has not shown to have read.
+ */
+const putBack = (open: OpenTurn, driven: Driven): ReadonlyArray<EventInput> => {
+  const unread = open.answered ? [] : open.claimed.filter((message) => message.source.kind !== "user")
+  const messages = driven === "from-outside" ? open.claimed : unread
   return messages.length === 0
     ? []
     : [AgentEvents.InboxSpliced.make({ list: "nextStep", op: "insert", messages, turn: open.turn })]

@@ -114,7 +114,8 @@ const restore = <R extends Runtime>(host: Host<R>, header: SessionHeader) =>
       wake: false,
       history: undefined
     }
-    if (state.open !== null) yield* LiveAgent.commit(live, closeOpenTurn(state.open, { kind: "interrupted" }))
+    if (state.open !== null)
+      yield* LiveAgent.commit(live, closeOpenTurn(state.open, { kind: "interrupted" }, LiveAgent.drivenBy(live)))
     live.wake = wakesOnResume(live.state, state.open !== null)
     return live
   })

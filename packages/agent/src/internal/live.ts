@@ -16,6 +16,7 @@ import * as AgentLog from "../AgentLog.js"
 import type { AgentMessage, NewMessage } from "../AgentMessage.js"
 import type { History } from "../History.js"
 import type { ToolRegistry } from "../ToolRegistry.js"
+import type { Driven } from "./closing.js"
 import { claim, closeOpenTurn, discard, discardQueued } from "./closing.js"
 
 /**
@@ -235,11 +236,16 @@ export const closeTurn = (
       if (phase._tag !== "turn" || phase.turn !== turn || live.state.open === null) return Effect.void
       const discards = reason.kind === "aborted" && !phase.keepInbox ? discardQueued(live.state) : []
       return Effect.zipRight(
-        commit(live, [...discards, ...closeOpenTurn(live.state.open, reason)]),
+        commit(live, [...discards, ...closeOpenTurn(live.state.open, reason, drivenBy(live))]),
         Effect.suspend(() => becomeIdle(live, reason.kind !== "error" && live.state.nextTurn.length > 0))
       )
     })
   )
+
+/**
+ * Who drives the turns of an agent.
+ */
+export const drivenBy = (live: Pick<Live, "wakesItself">): Driven => (live.wakesItself ? "by-model" : "from-outside")
 
 /**
  * Leaves a turn or maintenance; `wake`: whether something that waits asks for a turn.
