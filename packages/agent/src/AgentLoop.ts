@@ -30,6 +30,8 @@ import type { LoopRuntime, TurnFailure } from "./internal/turn.js"
 import { runTurn } from "./internal/turn.js"
 import { layer as layerSystemPrompt, SystemPrompt } from "./SystemPrompt.js"
 import { layer as layerRegistry, ToolRegistry } from "./ToolRegistry.js"
+import type { Wakes } from "./Wakes.js"
+import { layer as layerWakes } from "./Wakes.js"
 
 /**
  * Agents that run their turns here.
@@ -83,14 +85,14 @@ export const layer: Layer.Layer<
 export const layerRuntime = (
   options?: Partial<AgentOptions> & { readonly introduction?: string }
 ): Layer.Layer<
-  Agents | ToolRegistry | SystemPrompt | AgentExtensions | AgentConfig,
+  Agents | ToolRegistry | SystemPrompt | AgentExtensions | AgentConfig | Wakes,
   never,
   SessionLog | Projections | SessionLeases | EventTypes.EventTypes | AgentModel
 > => {
   const { introduction, ...limits } = options ?? {}
   return layer.pipe(
     Layer.provideMerge(layerSystemPrompt(introduction === undefined ? {} : { introduction })),
-    Layer.provideMerge(Layer.mergeAll(layerConfig(limits), layerRegistry, layerExtensions))
+    Layer.provideMerge(Layer.mergeAll(layerConfig(limits), layerRegistry, layerExtensions, layerWakes))
   )
 }
 

@@ -27,6 +27,8 @@ import type { SystemPrompt } from "./SystemPrompt.js"
 import { layer as layerSystemPrompt } from "./SystemPrompt.js"
 import type { Outcome } from "./ToolPipeline.js"
 import { layer as layerRegistry, ToolRegistry } from "./ToolRegistry.js"
+import type { Wakes } from "./Wakes.js"
+import { layer as layerWakes } from "./Wakes.js"
 
 /**
  * A call as it came from outside. `route` names who made it, as the route of a model does.
@@ -150,7 +152,7 @@ export const layer = (
 export const layerRuntime = (
   options?: Partial<ExternalOptions> & Partial<AgentOptions> & { readonly introduction?: string }
 ): Layer.Layer<
-  Agents | ExternalAgents | ToolRegistry | SystemPrompt | AgentExtensions | AgentConfig,
+  Agents | ExternalAgents | ToolRegistry | SystemPrompt | AgentExtensions | AgentConfig | Wakes,
   never,
   SessionLog | Projections | SessionLeases | EventTypes.EventTypes
 > => {
@@ -160,6 +162,6 @@ export const layerRuntime = (
     ...(quietPeriod === undefined ? {} : { quietPeriod })
   }).pipe(
     Layer.provideMerge(layerSystemPrompt(introduction === undefined ? {} : { introduction })),
-    Layer.provideMerge(Layer.mergeAll(layerConfig(limits), layerRegistry, layerExtensions))
+    Layer.provideMerge(Layer.mergeAll(layerConfig(limits), layerRegistry, layerExtensions, layerWakes))
   )
 }

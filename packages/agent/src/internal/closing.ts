@@ -24,17 +24,20 @@ export const closeOpenTurn = (
 ]
 
 /**
+/**
  * Who drives a turn: a model, which reads all that the log holds, or a client outside, which has only what reached it.
  */
 export type Driven = "by-model" | "from-outside"
 
 /**
  * A turn that ends before the model answered has delivered nothing: what the user did not say himself goes back under its id, to
- * be claimed by whatever turn comes next. To a client it has not delivered what the client has not shown to have read.
+ * be claimed by whatever turn comes next. To a client it has not delivered what the client has not shown to have read. A goal's round
+ * is over with its turn: its goal decides whether another one opens.
  */
 const putBack = (open: OpenTurn, driven: Driven): ReadonlyArray<EventInput> => {
-  const unread = open.answered ? [] : open.claimed.filter((message) => message.source.kind !== "user")
-  const messages = driven === "from-outside" ? open.claimed : unread
+  const unanswered = open.answered ? [] : open.claimed.filter(({ source }) => source.kind !== "user")
+  const unread = driven === "from-outside" ? open.claimed : unanswered
+  const messages = unread.filter(({ source }) => source.kind !== "goal-round")
   return messages.length === 0
     ? []
     : [AgentEvents.InboxSpliced.make({ list: "nextStep", op: "insert", messages, turn: open.turn })]

@@ -121,13 +121,12 @@ const restore = <R extends Runtime>(host: Host<R>, header: SessionHeader) =>
   })
 
 /**
- * Whether a resumed agent opens a turn for what waits. Queued turns do; what was handed to a next step does when the turn that would
- * have claimed it was interrupted, or when somebody waits for an answer to it.
+ * Whether a resumed agent opens a turn for what waits: also when the turn that would have claimed it was interrupted.
  */
 const wakesOnResume = (state: AgentLog.AgentState, interrupted: boolean): boolean =>
   state.nextTurn.length > 0 ||
   (interrupted && state.nextStep.length > 0) ||
-  state.nextStep.some(({ source }) => source.kind === "user" || source.kind === "agent" || source.kind === "reminder")
+  state.nextStep.some((message) => AgentLog.opensTurn("nextStep", message))
 
 const makeAgent = (live: Live): Agent => ({
   id: live.id,
@@ -137,6 +136,7 @@ const makeAgent = (live: Live): Agent => ({
   followup: (message, options) => LiveAgent.insert(live, "nextTurn", true, message, options),
   steer: (message, options) => LiveAgent.insert(live, "nextStep", true, message, options),
   inject: (message, options) => LiveAgent.insert(live, "nextStep", false, message, options),
+  withdraw: (which, options) => LiveAgent.withdraw(live, which, options),
   cancel: (cause, options) =>
     Effect.flatMap(LiveAgent.cancel(live, options?.keepInbox ?? false), (turn) =>
       turn === undefined
