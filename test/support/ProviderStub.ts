@@ -20,7 +20,7 @@ export type Answer =
       /** Bytes of each write; the events are cut wherever that falls. Default: all at once. */
       readonly pieces?: number
       /** `cut` breaks the connection after the events, `hang` leaves it open. */
-      readonly then?: "cut" | "hang"
+      readonly ends?: "cut" | "hang"
       /** Called once the events are out, to send more over time. */
       readonly later?: (write: (event: string) => void, end: () => void) => void
     }
@@ -89,8 +89,8 @@ const send = async (response: ServerResponse, answer: Answer): Promise<void> => 
     (event) => response.write(event),
     () => response.end()
   )
-  if (answer.then === "cut") response.destroy()
-  else if (answer.then === undefined && answer.later === undefined) response.end()
+  if (answer.ends === "cut") response.destroy()
+  else if (answer.ends === undefined && answer.later === undefined) response.end()
 }
 
 /** A model's answer, whatever the format. */
@@ -106,7 +106,8 @@ const usageOf = ({ usage }: Said) => ({ cached: 0, ...(usage ?? { input: 10, out
 /** Text in pieces, as it streams. */
 const deltas = (text: string): ReadonlyArray<string> => text.match(/[\s\S]{1,7}/gu) ?? []
 
-const event = (data: object): string => `event: ${"type" in data ? data.type : "message"}\ndata: ${JSON.stringify(data)}\n\n`
+const event = (data: object): string =>
+  `event: ${"type" in data ? data.type : "message"}\ndata: ${JSON.stringify(data)}\n\n`
 
 /** The events of Anthropic's Messages format. */
 export const messages = (said: Said): ReadonlyArray<string> => {
@@ -125,7 +126,9 @@ export const messages = (said: Said): ReadonlyArray<string> => {
         ]),
     ...(said.text === undefined
       ? []
-      : [{ start: { type: "text", text: "" }, deltas: deltas(said.text).map((text) => ({ type: "text_delta", text })) }]),
+      : [
+          { start: { type: "text", text: "" }, deltas: deltas(said.text).map((text) => ({ type: "text_delta", text })) }
+        ]),
     ...(said.calls ?? []).map((call) => ({
       start: { type: "tool_use", id: call.id, name: call.name, input: {} },
       deltas: deltas(call.arguments).map((partial_json) => ({ type: "input_json_delta", partial_json }))
@@ -186,7 +189,13 @@ export const responses = (said: Said): ReadonlyArray<string> => {
       ? []
       : [
           {
-            item: { type: "message", id: "msg_1", role: "assistant", status: "in_progress", content: [] as Array<object> },
+            item: {
+              type: "message",
+              id: "msg_1",
+              role: "assistant",
+              status: "in_progress",
+              content: [] as Array<object>
+            },
             deltas: deltas(said.text).map((delta) => ({
               type: "response.output_text.delta",
               item_id: "msg_1",
@@ -196,7 +205,13 @@ export const responses = (said: Said): ReadonlyArray<string> => {
           }
         ]),
     ...(said.calls ?? []).map((call) => ({
-      item: { type: "function_call", id: `fc_${call.id}`, call_id: call.id, name: call.name, arguments: call.arguments },
+      item: {
+        type: "function_call",
+        id: `fc_${call.id}`,
+        call_id: call.id,
+        name: call.name,
+        arguments: call.arguments
+      },
       deltas: deltas(call.arguments).map((delta) => ({
         type: "response.function_call_arguments.delta",
         item_id: `fc_${call.id}`,

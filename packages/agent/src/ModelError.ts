@@ -140,7 +140,7 @@ const parseRetryAfter = (headers: Readonly<Record<string, string>>): Duration.Du
   const seconds = Number(headers["retry-after"] ?? Number.NaN)
   if (millis >= 0) return Duration.millis(millis)
   if (seconds >= 0) return Duration.seconds(seconds)
-  const wait = Date.parse(headers["retry-after"] ?? "") - Date.parse(headers["date"] ?? "")
+  const wait = Date.parse(headers["retry-after"] ?? "") - Date.parse(headers.date ?? "")
   return wait >= 0 ? Duration.millis(wait) : undefined
 }
 

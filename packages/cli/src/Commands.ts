@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import type { StrictProvider } from "@afterturn/agent/ToolSchema"
 import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"
 import * as HelpDoc from "@effect/cli/HelpDoc"
@@ -24,6 +25,8 @@ import {
   sessionId
 } from "./internal/parameters.js"
 
+const providers = ["openai-strict", "anthropic"] as const satisfies ReadonlyArray<StrictProvider>
+
 export type { CliCommand, Handler, Services } from "./internal/cliCommand.js"
 
 const text = (...paragraphs: ReadonlyArray<string>) =>
@@ -38,7 +41,20 @@ const db = option(
 
 const json = flag("json", "Results as JSON on stdout, errors as JSON on stderr.")
 
-const model = option("model", "ROUTE", "The model: scripted:FILE. Default: $AFTERTURN_MODEL.", nonEmpty)
+const model = option(
+  "model",
+  "ROUTE",
+  "The model: anthropic:NAME, openai:NAME or scripted:FILE. Default: $AFTERTURN_MODEL, else a model of the provider whose key is in " +
+    "$ANTHROPIC_API_KEY or $OPENAI_API_KEY.",
+  nonEmpty
+)
+
+const baseUrl = option(
+  "base-url",
+  "URL",
+  "A server that is compatible with the model's provider. Default: $ANTHROPIC_BASE_URL or $OPENAI_BASE_URL, else the provider's own.",
+  nonEmpty
+)
 
 const approve = option(
   "approve",
@@ -60,6 +76,7 @@ const run = Command.make(
       sessionId
     ),
     model,
+    baseUrl,
     maxWait: option(
       "max-wait",
       "DURATION",
@@ -84,7 +101,8 @@ const run = Command.make(
         "events instead, one a line, as they are stored. Ctrl-C cancels the turn.",
       "It stays while background jobs run, and for the turns that their ends open. What still runs when --max-wait is over is cancelled.",
       "Exits 1 when a turn ended in an error, when --max-wait was over, or when another process drives the session.",
-      '$ afterturn run --model scripted:demo.json "tidy up the changelog"',
+      '$ afterturn run --model anthropic:claude-sonnet-4-5 "tidy up the changelog"',
+      '$ afterturn run --model openai:qwen3 --base-url http://localhost:11434/v1 "say hello"',
       "$ git diff | afterturn run --session review -"
     )
   )
@@ -100,6 +118,7 @@ const chat = Command.make(
       sessionId
     ),
     model,
+    baseUrl,
     approve,
     db,
     json
@@ -272,6 +291,34 @@ const todoShow = Command.make(
     )
 ).pipe(Command.withDescription(text("Shows the todo list of a session.")))
 
+const toolsCatalog = Command.make(
+  "catalog",
+  {
+    markdown: flag("markdown", "As a document."),
+    check: option("check", "FILE", "Compare the document with this file and the tools with their budget.", nonEmpty),
+    provider: option(
+      "provider",
+      "NAME",
+      "In the form of a provider's strict mode: openai-strict or anthropic.",
+      oneOf(providers)
+    ),
+    json
+  },
+  (options) =>
+    Effect.flatMap(
+      Effect.promise(() => import("./commands/tools.js")),
+      ({ catalog }) => catalog(options)
+    )
+).pipe(
+  Command.withDescription(
+    text(
+      "Prints the tools that agents have, and about how many tokens each costs in every request.",
+      "With --json, an array of { package, name, title, description, parameters, requires, writes, note, hints, tokens }; parameters is " +
+        "JSON Schema. With --check, exits 1 when the file is out of date or a tool is over budget."
+    )
+  )
+)
+
 /**
  * Every command, under the name of the program.
  *
@@ -303,5 +350,6 @@ export const root: CliCommand = group(
     leaf(remove)
   ),
   group("jobs", text("Looks at background jobs and ends them."), leaf(jobsList), leaf(jobsOutput), leaf(jobsKill)),
-  group("todo", text("Looks at todo lists."), leaf(todoShow))
+  group("todo", text("Looks at todo lists."), leaf(todoShow)),
+  group("tools", text("Looks at the tools of agents."), leaf(toolsCatalog))
 )("")

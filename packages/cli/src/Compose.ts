@@ -5,7 +5,7 @@
  */
 import type { AgentConfig, AgentOptions } from "@afterturn/agent/AgentConfig"
 import * as AgentLoop from "@afterturn/agent/AgentLoop"
-import { AgentModel, InvalidModelRoute, parseRoute } from "@afterturn/agent/AgentModel"
+import * as AgentModel from "@afterturn/agent/AgentModel"
 import type { AgentExtensions, Agents } from "@afterturn/agent/Agents"
 import * as Approval from "@afterturn/agent/Approval"
 import type { SystemPrompt } from "@afterturn/agent/SystemPrompt"
@@ -15,23 +15,24 @@ import type { JobSpool } from "@afterturn/jobs/JobSpool"
 import * as Jobs from "@afterturn/jobs/Jobs"
 import type { JobsConfig } from "@afterturn/jobs/JobsConfig"
 import * as JobTools from "@afterturn/jobs/JobTools"
-import type { Projections } from "@afterturn/session-log/Projection"
 import type { SessionStoreError } from "@afterturn/session-log/SessionStore"
 import * as ShellTools from "@afterturn/shell/ShellTools"
-import type { InvalidScript } from "@afterturn/testing/Script"
-import * as ScriptedModel from "@afterturn/testing/ScriptedModel"
 import * as Todo from "@afterturn/todo/Todo"
 import type { TodoConfig } from "@afterturn/todo/TodoConfig"
 import * as TodoPrompt from "@afterturn/todo/TodoPrompt"
 import * as TodoTools from "@afterturn/todo/TodoTools"
+import * as LanguageModel from "@effect/ai/LanguageModel"
 import type { FileSystem } from "@effect/platform/FileSystem"
 import type { Path } from "@effect/platform/Path"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
 import { serveKills } from "./Compose/JobKill.js"
 import { jobsConfig, shell, spoolLayer } from "./Compose/Jobs.js"
+import type { ModelLayerError, ModelOptions } from "./Compose/Model.js"
+import { load as loadModel } from "./Compose/Model.js"
 import type { Store } from "./Compose/Store.js"
-import { storeLayer } from "./Compose/Store.js"
+import { emptyStoreLayer, storeLayer } from "./Compose/Store.js"
 import { todoConfig } from "./Compose/Todo.js"
 
 export { jobsReader, outputFolder, spoolLayer } from "./Compose/Jobs.js"
@@ -42,17 +43,13 @@ export { todoConfig } from "./Compose/Todo.js"
  * @since 0.1.0
  * @category models
  */
-export interface AgentLayerOptions {
+export interface AgentLayerOptions extends ModelOptions {
   /** The database file; made when there is none. */
   readonly db: string
-  /** The model, such as `scripted:FILE`. */
-  readonly route: string
   /** Limits that differ from the defaults, and how the system prompt begins. */
   readonly agent?: Partial<AgentOptions> & { readonly introduction?: string }
   /** Who decides what the agent may do. Default: nobody is there to ask, so that it may do nothing that has to be approved. */
   readonly approval?: Parameters<typeof Approval.layer>[0]
-  /** How a scripted model speaks. */
-  readonly scripted?: Pick<ScriptedModel.ScriptedModelOptions, "deltaDelay" | "deltaLength">
 }
 
 /**
@@ -65,7 +62,7 @@ export type AgentServices =
   | Agents
   | AgentConfig
   | AgentExtensions
-  | AgentModel
+  | AgentModel.AgentModel
   | Approval.Approval
   | Jobs.Jobs
   | JobsConfig
@@ -82,7 +79,7 @@ export type AgentServices =
  * @since 0.1.0
  * @category models
  */
-export type AgentLayerError = InvalidModelRoute | InvalidScript | ScriptedModel.ScriptUnreadable | SessionStoreError
+export type AgentLayerError = ModelLayerError | SessionStoreError
 
 const introduction =
   "You are Afterturn, an agent that a person talks to in a terminal. You keep working between their messages: what you start " +
@@ -99,14 +96,41 @@ export const agentLayer = (
 ): Layer.Layer<AgentServices, AgentLayerError, FileSystem | Path> =>
   Layer.unwrapEffect(
     Effect.map(loadModel(options), (model) =>
-      Layer.mergeAll(TodoTools.layer, TodoPrompt.layer, jobTools, shellTools, JobDelivery.layer(), serveKills).pipe(
-        Layer.provideMerge(Layer.mergeAll(Todo.layer, Jobs.layerLocal, Approval.layer(options.approval ?? askNobody))),
-        Layer.provideMerge(Layer.mergeAll(todoConfig, jobsConfig, spoolLayer(options.db))),
+      capabilities(options).pipe(
         Layer.provideMerge(AgentLoop.layerRuntime({ introduction, ...options.agent })),
         Layer.provideMerge(model),
         Layer.provideMerge(storeLayer(options.db))
       )
     )
+  )
+
+/**
+ * The tools that agents have here, booted as they are for an agent, on a store in memory and without a model.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const toolsLayer: Layer.Layer<ToolRegistry, never, FileSystem | Path> = Layer.suspend(() =>
+  capabilities({ db: ":memory:" }).pipe(
+    Layer.provideMerge(AgentLoop.layerRuntime()),
+    Layer.provide(AgentModel.layer("none").pipe(Layer.provide(mute))),
+    Layer.provide(emptyStoreLayer)
+  )
+)
+
+/** A model that nobody may ask. */
+const mute = Layer.effect(
+  LanguageModel.LanguageModel,
+  LanguageModel.make({
+    generateText: () => Effect.dieMessage("there is no model here"),
+    streamText: () => Stream.dieMessage("there is no model here")
+  })
+)
+
+const capabilities = ({ approval, db }: Pick<AgentLayerOptions, "approval" | "db">) =>
+  Layer.mergeAll(TodoTools.layer, TodoPrompt.layer, jobTools, shellTools, JobDelivery.layer(), serveKills).pipe(
+    Layer.provideMerge(Layer.mergeAll(Todo.layer, Jobs.layerLocal, Approval.layer(approval ?? askNobody))),
+    Layer.provideMerge(Layer.mergeAll(todoConfig, jobsConfig, spoolLayer(db)))
   )
 
 const askNobody = { policy: "ask" } as const
@@ -121,24 +145,3 @@ const shellTools = ShellTools.layer().pipe(
   // The defaults are known to be fine.
   Layer.orDie
 )
-
-/** Reads what the model needs before anything else is opened. */
-const loadModel = ({
-  route,
-  scripted
-}: AgentLayerOptions): Effect.Effect<
-  Layer.Layer<AgentModel, never, Projections>,
-  InvalidModelRoute | InvalidScript | ScriptedModel.ScriptUnreadable,
-  FileSystem
-> =>
-  Effect.gen(function* () {
-    const { name, provider } = yield* parseRoute(route)
-    if (provider !== "scripted") {
-      return yield* new InvalidModelRoute({
-        route,
-        reason: `this release has no ${provider} models; expected scripted:FILE`
-      })
-    }
-    const script = yield* ScriptedModel.load(name)
-    return Layer.effect(AgentModel, ScriptedModel.fromScript(script, { name, ...scripted }))
-  })

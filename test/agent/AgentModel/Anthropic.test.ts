@@ -1,6 +1,7 @@
 import * as Anthropic from "@afterturn/agent/AgentModel/Anthropic"
 import { describe } from "@effect/vitest"
-import { suite, type Wire } from "../../support/contracts/AgentModel.js"
+import type { Wire } from "../../support/contracts/AgentModel.js"
+import { suite } from "../../support/contracts/AgentModel.js"
 import * as ProviderStub from "../../support/ProviderStub.js"
 
 interface Block {
@@ -9,7 +10,7 @@ interface Block {
 }
 
 const blocks = (body: Record<string, unknown>): ReadonlyArray<Block> =>
-  (body["messages"] as ReadonlyArray<{ readonly content: ReadonlyArray<Block> }>).flatMap(({ content }) => content)
+  (body.messages as ReadonlyArray<{ readonly content: ReadonlyArray<Block> }>).flatMap(({ content }) => content)
 
 const wire: Wire = {
   path: "/v1/messages",
@@ -28,12 +29,12 @@ const wire: Wire = {
   results: (body) =>
     blocks(body)
       .filter(({ type }) => type === "tool_result")
-      .map((block) => [block["tool_use_id"], block["content"]]),
+      .map((block) => [block.tool_use_id, block.content]),
   userTexts: (body) =>
-    (body["messages"] as ReadonlyArray<{ readonly role: string; readonly content: ReadonlyArray<Block> }>)
+    (body.messages as ReadonlyArray<{ readonly role: string; readonly content: ReadonlyArray<Block> }>)
       .filter(({ role }) => role === "user")
-      .flatMap(({ content }) => content.filter(({ type }) => type === "text").map((block) => block["text"])),
-  toolNames: (body) => (body["tools"] as ReadonlyArray<{ readonly name: string }>).map(({ name }) => name)
+      .flatMap(({ content }) => content.filter(({ type }) => type === "text").map((block) => block.text)),
+  toolNames: (body) => (body.tools as ReadonlyArray<{ readonly name: string }>).map(({ name }) => name)
 }
 
 describe("Anthropic", () => {

@@ -1,6 +1,7 @@
 import * as OpenAi from "@afterturn/agent/AgentModel/OpenAi"
 import { describe } from "@effect/vitest"
-import { suite, type Wire } from "../../support/contracts/AgentModel.js"
+import type { Wire } from "../../support/contracts/AgentModel.js"
+import { suite } from "../../support/contracts/AgentModel.js"
 import * as ProviderStub from "../../support/ProviderStub.js"
 
 interface Item {
@@ -32,13 +33,13 @@ const responses: Wire = {
   ping: `data: {"type":"keepalive","sequence_number":2}\n\n`,
   results: (body) =>
     items(body, "input")
-      .filter((item) => item["type"] === "function_call_output")
-      .map((item) => [item["call_id"], item["output"]]),
+      .filter((item) => item.type === "function_call_output")
+      .map((item) => [item.call_id, item.output]),
   userTexts: (body) =>
     items(body, "input")
-      .filter((item) => item["role"] === "user")
-      .flatMap((item) => items(item, "content").map((part) => part["text"])),
-  toolNames: (body) => items(body, "tools").map((tool) => tool["name"])
+      .filter((item) => item.role === "user")
+      .flatMap((item) => items(item, "content").map((part) => part.text)),
+  toolNames: (body) => items(body, "tools").map((tool) => tool.name)
 }
 
 const chat: Wire = {
@@ -50,13 +51,13 @@ const chat: Wire = {
   ping: `data: {"id":"chatcmpl-1","choices":[{"index":0,"delta":{}}]}\n\n`,
   results: (body) =>
     items(body, "messages")
-      .filter((message) => message["role"] === "tool")
-      .map((message) => [message["tool_call_id"], message["content"]]),
+      .filter((message) => message.role === "tool")
+      .map((message) => [message.tool_call_id, message.content]),
   userTexts: (body) =>
     items(body, "messages")
-      .filter((message) => message["role"] === "user")
-      .map((message) => message["content"]),
-  toolNames: (body) => items(body, "tools").map((tool) => (tool["function"] as Item)["name"])
+      .filter((message) => message.role === "user")
+      .map((message) => message.content),
+  toolNames: (body) => items(body, "tools").map((tool) => (tool.function as Item).name)
 }
 
 describe("OpenAI, in the Responses format", () => {

@@ -63,6 +63,35 @@ const tools = ToolRegistry.layerToolkit(toolkit, { package: "test", requires: []
   Layer.provide(toolkit.toLayer({ add: ({ a, b }) => Effect.succeed(`"${a + (b ?? 0)}"\n`) }))
 )
 
+/** Counts what arrives of answers. */
+class Arrivals {
+  private count = 0
+  private readonly waiting = new Set<() => void>()
+
+  /** `fetch`, counting the pieces that it hands on. */
+  readonly fetch: typeof globalThis.fetch = async (...args) => {
+    const response = await globalThis.fetch(...args)
+    const tap = new TransformStream<Uint8Array, Uint8Array>({
+      transform: (piece, controller) => {
+        controller.enqueue(piece)
+        this.count += 1
+        for (const look of this.waiting) look()
+      }
+    })
+    return new Response(response.body?.pipeThrough(tap) ?? null, response)
+  }
+
+  readonly until = (count: number): Effect.Effect<void> =>
+    Effect.async<void>((resume) => {
+      const look = () => {
+        if (this.count >= count) resume(Effect.void)
+      }
+      this.waiting.add(look)
+      look()
+      return Effect.sync(() => this.waiting.delete(look))
+    })
+}
+
 /** An agent on that model, with a log of what it shows. */
 const converse = (
   wire: Wire,
@@ -71,13 +100,18 @@ const converse = (
     readonly agent: Agent
     readonly stub: ProviderStub.ProviderStub
     readonly shown: ReadonlyArray<AgentOutput>
+    /** Waits until so many pieces of answers have arrived. */
+    readonly arrived: (pieces: number) => Effect.Effect<void>
     readonly untilShown: (predicate: (item: AgentOutput) => boolean) => Effect.Effect<void>
   }) => Effect.Effect<void, unknown, SessionLog>,
   options?: Parameters<typeof Support.layer>[1]
 ) =>
   Effect.gen(function* () {
     const stub = yield* ProviderStub.make(reply)
-    const model = wire.model({ baseUrl: stub.url, apiKey: Redacted.make(key) }).pipe(Layer.provide(FetchHttpClient.layer))
+    const arrivals = new Arrivals()
+    const model = wire
+      .model({ baseUrl: stub.url, apiKey: Redacted.make(key) })
+      .pipe(Layer.provide(FetchHttpClient.layer), Layer.provide(Layer.succeed(FetchHttpClient.Fetch, arrivals.fetch)))
     const runtime = Layer.provideMerge(tools, Support.layer(model, { maxRetries: 2, ...options }))
     const told = Effect.gen(function* () {
       const agent = yield* Effect.flatMap(Agents, (agents) => agents.create({ id }))
@@ -101,7 +135,7 @@ const converse = (
           return Effect.sync(() => waiting.delete(look))
         })
       yield* Effect.yieldNow()
-      yield* use({ agent, stub, shown, untilShown })
+      yield* use({ agent, stub, shown, arrived: arrivals.until, untilShown })
     })
     yield* Effect.provide(told, runtime)
   }).pipe(Effect.scoped)
@@ -124,7 +158,10 @@ export const suite = (wire: Wire): void => {
     it.effect("streams, and is stored whole with the tokens that it took", () =>
       converse(
         wire,
-        () => ({ events: wire.says({ text: "Hello, «world» 🌍!", usage: { input: 120, output: 34, cached: 20 } }), pieces: 5 }),
+        () => ({
+          events: wire.says({ text: "Hello, «world» 🌍!", usage: { input: 120, output: 34, cached: 20 } }),
+          pieces: 5
+        }),
         ({ agent, shown, stub }) =>
           Effect.gen(function* () {
             yield* ask(agent, "hi there")
@@ -140,7 +177,7 @@ export const suite = (wire: Wire): void => {
             const [name, value] = wire.keyHeader(key)
             assert.strictEqual(request?.path, wire.path)
             assert.strictEqual(request?.headers[name], value)
-            assert.strictEqual(request?.body["model"], "stub-1")
+            assert.strictEqual(request?.body.model, "stub-1")
             assert.deepStrictEqual(wire.userTexts(request?.body ?? {}), ["hi there"])
             assert.deepStrictEqual(wire.toolNames(request?.body ?? {}), ["add"])
           })
@@ -270,7 +307,7 @@ export const suite = (wire: Wire): void => {
         wire,
         (request) =>
           request === 0
-            ? { events: wire.says({ text: "partly" }).slice(0, -1), then: "hang" }
+            ? { events: wire.says({ text: "partly" }).slice(0, -1), ends: "hang" }
             : request === 1
               ? answer({ calls: [{ id: "odd:id", name: "functions.add", arguments: "{}" }] })
               : answer({ text: "ok" }),
@@ -279,7 +316,9 @@ export const suite = (wire: Wire): void => {
             yield* agent.followup(AgentMessage.user("one"))
             yield* stub.asked(0)
             yield* agent.cancel("changed my mind")
-            yield* agent.inject(AgentMessage.text({ kind: "job-notice", jobs: ["bash-1"] }, "background job bash-1 finished"))
+            yield* agent.inject(
+              AgentMessage.text({ kind: "job-notice", jobs: ["bash-1"] }, "background job bash-1 finished")
+            )
             yield* ask(agent, "two")
             const last = stub.requests[2]?.body ?? {}
             assert.deepStrictEqual(wire.userTexts(last), ["one", "background job bash-1 finished", "two"])
@@ -287,7 +326,7 @@ export const suite = (wire: Wire): void => {
               wire.results(last).map(([callId]) => callId),
               ["odd_id"]
             )
-            assert.notInclude(JSON.stringify(last), "functions.add\"")
+            assert.notInclude(JSON.stringify(last), 'functions.add"')
           })
       )
     )
@@ -340,7 +379,7 @@ export const suite = (wire: Wire): void => {
         wire,
         (request) => {
           const events = wire.says({ text: "a whole sentence" })
-          return request === 0 ? { events: events.slice(0, -3), then: "cut" } : { events }
+          return request === 0 ? { events: events.slice(0, -3), ends: "cut" } : { events }
         },
         ({ agent, shown, untilShown }) =>
           Effect.gen(function* () {
@@ -363,7 +402,7 @@ export const suite = (wire: Wire): void => {
         wire,
         (request) => {
           const events = wire.says({ text: "ok" })
-          return request === 0 ? { events: events.slice(0, 2), then: "hang" } : { events }
+          return request === 0 ? { events: events.slice(0, 2), ends: "hang" } : { events }
         },
         ({ agent, shown, stub, untilShown }) =>
           Effect.gen(function* () {
@@ -394,16 +433,15 @@ export const suite = (wire: Wire): void => {
             end = ends
           }
         }),
-        ({ agent, stub }) =>
+        ({ agent, arrived, stub }) =>
           Effect.gen(function* () {
             yield* agent.followup(AgentMessage.user("go"))
-            yield* stub.asked(0)
-            for (let minute = 0; minute < 5; minute++) {
-              // Real time, for what travels over a real connection.
-              yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 50)))
+            for (let minute = 1; minute <= 5; minute++) {
+              yield* arrived(minute)
               yield* TestClock.adjust("1 minute")
-              write(wire.ping)
+              yield* Effect.sync(() => write(wire.ping))
             }
+            yield* arrived(6)
             yield* Effect.sync(() => {
               for (const event of rest) write(event)
               end()
@@ -435,7 +473,10 @@ export const suite = (wire: Wire): void => {
     )
 
     it.effect("that cannot be reached is tried again, and named", () => {
-      const closed = { ...wire, model: (options: Parameters<Wire["model"]>[0]) => wire.model({ ...options, baseUrl: "http://127.0.0.1:1" }) }
+      const closed = {
+        ...wire,
+        model: (options: Parameters<Wire["model"]>[0]) => wire.model({ ...options, baseUrl: "http://127.0.0.1:1" })
+      }
       return converse(
         closed,
         () => answer({}),

@@ -18,7 +18,8 @@ import { ChatEvents, chatRequest } from "../internal/chatWire.js"
 import type { Json } from "../internal/providerJson.js"
 import type { Scrub } from "../internal/providerKey.js"
 import { scrubber, scrubErrors } from "../internal/providerKey.js"
-import { amendRequest, ResponsesEvents, type ResponsesRequest } from "../internal/responsesWire.js"
+import type { ResponsesRequest } from "../internal/responsesWire.js"
+import { amendRequest, ResponsesEvents } from "../internal/responsesWire.js"
 
 /**
  * @since 0.1.0

@@ -30,15 +30,15 @@ const markLast = <A>(values: ReadonlyArray<A>, mark: (last: A) => A): ReadonlyAr
 
 const contentOf = (content: unknown): ReadonlyArray<Json> =>
   list(content).flatMap((block) => {
-    switch (block["type"]) {
+    switch (block.type) {
       case "text":
-        return text(block["text"])?.trim() ? [block] : []
+        return text(block.text)?.trim() ? [block] : []
       case "tool_use":
-        return [{ ...block, id: safeId(block["id"]), name: safeName(block["name"]) }]
+        return [{ ...block, id: safeId(block.id), name: safeName(block.name) }]
       case "tool_result": {
-        const result = resultText(text(block["content"]) ?? "")
+        const result = resultText(text(block.content) ?? "")
         const content = result.trim() === "" ? "(no output)" : result
-        return [{ ...block, tool_use_id: safeId(block["tool_use_id"]), content }]
+        return [{ ...block, tool_use_id: safeId(block.tool_use_id), content }]
       }
       default:
         return [block]
@@ -65,10 +65,10 @@ export class AnthropicEvents {
   }
 
   private translate(event: Json): ReadonlyArray<Json> {
-    const index = count(event["index"]) ?? 0
-    switch (event["type"]) {
+    const index = count(event.index) ?? 0
+    switch (event.type) {
       case "message_start":
-        this.start = { type: "message_start", message: messageOf(object(event["message"])) }
+        this.start = { type: "message_start", message: messageOf(object(event.message)) }
         return [this.start]
       case "content_block_start":
         return this.begin(index, event)
@@ -81,8 +81,8 @@ export class AnthropicEvents {
       case "message_stop":
         return [event]
       case "error": {
-        const error = object(event["error"])
-        return [{ type: "error", error: { ...error, message: this.scrub(text(error["message"]) ?? "no reason given") } }]
+        const error = object(event.error)
+        return [{ type: "error", error: { ...error, message: this.scrub(text(error.message) ?? "no reason given") } }]
       }
       default:
         return this.alive()
@@ -94,20 +94,21 @@ export class AnthropicEvents {
   }
 
   private begin(index: number, event: Json): ReadonlyArray<Json> {
-    const block = object(event["content_block"])
-    const type = text(block["type"])
-    if (type !== "text" && type !== "thinking" && type !== "redacted_thinking" && type !== "tool_use") return this.alive()
+    const block = object(event.content_block)
+    const type = text(block.type)
+    if (type !== "text" && type !== "thinking" && type !== "redacted_thinking" && type !== "tool_use")
+      return this.alive()
     this.open.add(index)
     if (type === "tool_use") this.calls.set(index, "")
     return [event]
   }
 
   private extend(index: number, event: Json): ReadonlyArray<Json> {
-    const delta = object(event["delta"])
-    switch (delta["type"]) {
+    const delta = object(event.delta)
+    switch (delta.type) {
       case "input_json_delta":
         // Held back to its end, when it shows whether it can be read.
-        this.calls.set(index, (this.calls.get(index) ?? "") + (text(delta["partial_json"]) ?? ""))
+        this.calls.set(index, (this.calls.get(index) ?? "") + (text(delta.partial_json) ?? ""))
         return this.alive()
       case "text_delta":
       case "thinking_delta":
@@ -129,30 +130,30 @@ export class AnthropicEvents {
 
 /** What was read from a cache, or written to one, was read all the same: other providers count it in. */
 const messageOf = (message: Json): Json => {
-  const usage = object(message["usage"])
-  const cached = count(usage["cache_read_input_tokens"]) ?? 0
-  const written = count(usage["cache_creation_input_tokens"]) ?? 0
+  const usage = object(message.usage)
+  const cached = count(usage.cache_read_input_tokens) ?? 0
+  const written = count(usage.cache_creation_input_tokens) ?? 0
   return {
     ...message,
-    id: text(message["id"]) ?? "",
-    model: text(message["model"]) ?? "",
+    id: text(message.id) ?? "",
+    model: text(message.model) ?? "",
     usage: {
       ...usage,
-      input_tokens: (count(usage["input_tokens"]) ?? 0) + cached + written,
+      input_tokens: (count(usage.input_tokens) ?? 0) + cached + written,
       cache_read_input_tokens: cached
     }
   }
 }
 
 const deltaOf = (event: Json): Json => {
-  const delta = object(event["delta"])
-  const reason = text(delta["stop_reason"]) ?? null
+  const delta = object(event.delta)
+  const reason = text(delta.stop_reason) ?? null
   return {
     type: "message_delta",
     delta: {
-      stop_sequence: text(delta["stop_sequence"]) ?? null,
+      stop_sequence: text(delta.stop_sequence) ?? null,
       stop_reason: reason === "model_context_window_exceeded" ? "max_tokens" : reason
     },
-    usage: { output_tokens: count(object(event["usage"])["output_tokens"]) ?? null }
+    usage: { output_tokens: count(object(event.usage).output_tokens) ?? null }
   }
 }
