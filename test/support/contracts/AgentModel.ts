@@ -57,10 +57,18 @@ const add = Tool.make("add", {
   success: Schema.String
 })
 
-const toolkit = Toolkit.make(add)
+/** Providers have tools of their own of this name. */
+const bash = Tool.make("bash", { description: "echoes", parameters: { text: Schema.String }, success: Schema.String })
+
+const toolkit = Toolkit.make(add, bash)
 
 const tools = ToolRegistry.layerToolkit(toolkit, { package: "test", requires: [], writes: [] }).pipe(
-  Layer.provide(toolkit.toLayer({ add: ({ a, b }) => Effect.succeed(`"${a + (b ?? 0)}"\n`) }))
+  Layer.provide(
+    toolkit.toLayer({
+      add: ({ a, b }) => Effect.succeed(`"${a + (b ?? 0)}"\n`),
+      bash: ({ text }) => Effect.succeed(text)
+    })
+  )
 )
 
 /** Counts what arrives of answers. */
@@ -93,8 +101,8 @@ class Arrivals {
 }
 
 /** An agent on that model, with a log of what it shows. */
-const converse = (
-  wire: Wire,
+export const converse = (
+  wire: Pick<Wire, "model">,
   reply: (request: number, received: ProviderStub.StubRequest) => Answer,
   use: (world: {
     readonly agent: Agent
@@ -140,13 +148,14 @@ const converse = (
     yield* Effect.provide(told, runtime)
   }).pipe(Effect.scoped)
 
-const isRetry = (item: AgentOutput) => item._tag === "Retry"
+export const isRetry = (item: AgentOutput) => item._tag === "Retry"
 
-const ask = (agent: Agent, text = "go") => Effect.zipRight(agent.followup(AgentMessage.user(text)), agent.whenIdle)
+export const ask = (agent: Agent, text = "go") =>
+  Effect.zipRight(agent.followup(AgentMessage.user(text)), agent.whenIdle)
 
-const answers = Support.dataOf(id, AgentEvents.AssistantMessage)
+export const answers = Support.dataOf(id, AgentEvents.AssistantMessage)
 
-const errorCode = Effect.map(Support.turnEnds(id), (ends) => {
+export const errorCode = Effect.map(Support.turnEnds(id), (ends) => {
   const end = ends.at(-1)
   return end?.kind === "error" ? end.error.code : end?.kind
 })
@@ -179,7 +188,7 @@ export const suite = (wire: Wire): void => {
             assert.strictEqual(request?.headers[name], value)
             assert.strictEqual(request?.body.model, "stub-1")
             assert.deepStrictEqual(wire.userTexts(request?.body ?? {}), ["hi there"])
-            assert.deepStrictEqual(wire.toolNames(request?.body ?? {}), ["add"])
+            assert.deepStrictEqual(wire.toolNames(request?.body ?? {}), ["add", "bash"])
           })
       )
     )
@@ -229,7 +238,8 @@ export const suite = (wire: Wire): void => {
                   text: "Adding.",
                   calls: [
                     { id: "call_a", name: "add", arguments: '{"a": 1, "b": 2}' },
-                    { id: "call_b", name: "add", arguments: '{"a": 40, "b": null}' }
+                    { id: "call_b", name: "add", arguments: '{"a": 40, "b": null}' },
+                    { id: "call_c", name: "bash", arguments: '{"text": "hi"}' }
                   ]
                 }),
                 pieces: 3
@@ -240,16 +250,18 @@ export const suite = (wire: Wire): void => {
             yield* ask(agent)
             const calls = yield* Support.dataOf(id, AgentEvents.ToolCall)
             assert.deepStrictEqual(
-              calls.map(({ callId, input }) => [callId, input]),
+              calls.map(({ callId, input, name }) => [callId, name, input]),
               [
-                ["call_a", { a: 1, b: 2 }],
-                ["call_b", { a: 40, b: null }]
+                ["call_a", "add", { a: 1, b: 2 }],
+                ["call_b", "add", { a: 40, b: null }],
+                ["call_c", "bash", { text: "hi" }]
               ]
             )
             assert.strictEqual((yield* answers)[0]?.finishReason, "tool-calls")
             assert.deepStrictEqual(wire.results(stub.requests[1]?.body ?? {}), [
               ["call_a", '"3"\n'],
-              ["call_b", '"40"\n']
+              ["call_b", '"40"\n'],
+              ["call_c", "hi"]
             ])
           })
       )

@@ -13,6 +13,7 @@ import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { AgentModel } from "../AgentModel.js"
+import { withPlainNames } from "../internal/anthropicNames.js"
 import { AnthropicEvents, amendRequest } from "../internal/anthropicWire.js"
 import { scrubber, scrubErrors } from "../internal/providerKey.js"
 
@@ -53,7 +54,7 @@ export const layer = (options: AnthropicOptions): Layer.Layer<AgentModel, never,
           createMessageStream: ({ payload }) => streamMessage(client, payload, scrub)
         })
       )
-      return { route: `anthropic:${options.model}`, model }
+      return { route: `anthropic:${options.model}`, model: withPlainNames(model) }
     })
   )
 

@@ -1,4 +1,5 @@
 import type { MessageStreamEvent, Service } from "@effect/ai-anthropic/AnthropicClient"
+import { aliasOf, nameOf } from "./anthropicNames.js"
 import type { Json } from "./providerJson.js"
 import { count, list, object, readableArguments, resultText, safeId, safeName, text } from "./providerJson.js"
 import type { Scrub } from "./providerKey.js"
@@ -15,7 +16,7 @@ export const amendRequest = (payload: Payload): Payload => {
   const messages = payload.messages
     .map((message) => ({ ...message, content: contentOf(message.content) }))
     .filter(({ content }) => content.length > 0)
-  const tools = payload.tools ?? []
+  const tools = list(payload.tools).map((tool) => ({ ...tool, name: nameOf(text(tool.name) ?? "") }))
   return {
     ...payload,
     messages: markLast(messages, (message) => ({ ...message, content: markLast(message.content, marked) })),
@@ -99,8 +100,9 @@ export class AnthropicEvents {
     if (type !== "text" && type !== "thinking" && type !== "redacted_thinking" && type !== "tool_use")
       return this.alive()
     this.open.add(index)
-    if (type === "tool_use") this.calls.set(index, "")
-    return [event]
+    if (type !== "tool_use") return [event]
+    this.calls.set(index, "")
+    return [{ ...event, content_block: { ...block, name: aliasOf(text(block.name) ?? "") } }]
   }
 
   private extend(index: number, event: Json): ReadonlyArray<Json> {
