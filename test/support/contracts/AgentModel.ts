@@ -25,7 +25,7 @@ import * as Support from "../agents.js"
 import type { Answer, Said } from "../ProviderStub.js"
 import * as ProviderStub from "../ProviderStub.js"
 
-export const key = "sk-very-secret-0123456789"
+const key = "sk-very-secret-0123456789"
 
 export interface Wire {
   readonly path: string
