@@ -7,7 +7,8 @@ import * as JobDelivery from "@afterturn/jobs/JobDelivery"
 import * as JobEvents from "@afterturn/jobs/JobEvents"
 import * as Jobs from "@afterturn/jobs/Jobs"
 import * as JobTools from "@afterturn/jobs/JobTools"
-import type { SessionId } from "@afterturn/session-log/SessionEvent"
+import type { EventInput, SessionId } from "@afterturn/session-log/SessionEvent"
+import { SessionLog } from "@afterturn/session-log/SessionLog"
 import * as AiError from "@effect/ai/AiError"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -307,6 +308,87 @@ describe("a notice", () => {
       assert.strictEqual(all.length, 50)
       for (const { content } of messages) assert.isAtMost(AgentMessage.toText(content).split("\n").length, 22)
     }).pipe(Effect.scoped, Effect.provide(layer(FakeModel.replies(), { completionDelivery: "quiet" })))
+  )
+})
+
+describe("a job whose waiting call was cancelled", () => {
+  const work = Job.JobId.make("work-1")
+  const started = JobEvents.JobStart.make({ id: work, kind: "work", label: "build" })
+  const asked = (by: string) => JobEvents.JobKillRequested.make({ id: work, reason: "the turn was cancelled", by })
+  const killed = JobEvents.JobSettle.make({
+    id: work,
+    status: "killed",
+    startedAt: "1970-01-01T00:00:00.000Z",
+    finishedAt: "1970-01-01T00:00:00.000Z"
+  })
+
+  /** A session as a host that died left it, resumed; what it comes to in an hour. */
+  const resumed = (...left: ReadonlyArray<EventInput>) =>
+    Effect.gen(function* () {
+      const log = yield* SessionLog
+      yield* log.create({ id })
+      yield* log.append(id, left)
+      const agent = yield* Effect.flatMap(Agents, (agents) => agents.resume(id))
+      yield* TestClock.adjust("1 hour")
+      yield* agent.whenIdle
+      return agent
+    })
+
+  const run = <A, E>(
+    test: Effect.Effect<A, E, Layer.Layer.Success<ReturnType<typeof layer>> | Scope.Scope>,
+    options?: Partial<JobDelivery.DeliveryOptions>
+  ) => test.pipe(Effect.scoped, Effect.provide(layer(FakeModel.replies(), options)))
+
+  it.effect("is told by nothing more when the host died after its end", () =>
+    run(
+      Effect.gen(function* () {
+        const agent = yield* resumed(started, asked(JobEvents.byCancelledCall), killed)
+        assert.deepStrictEqual(yield* turns, [])
+        yield* say(agent, "go on")
+        assert.deepStrictEqual(yield* told(), [])
+      })
+    )
+  )
+
+  it.effect("is told without a wake when the host died before its end", () =>
+    run(
+      Effect.gen(function* () {
+        const agent = yield* resumed(started, asked(JobEvents.byCancelledCall))
+        assert.deepStrictEqual(yield* turns, [])
+        assert.deepStrictEqual(yield* Support.dataOf(id, JobEvents.JobWakesMuted), [])
+        const [lost, ...others] = yield* Support.dataOf(id, JobEvents.JobSettle)
+        assert.deepStrictEqual([lost?.status, others], ["failed", []])
+        yield* say(agent, "go on")
+        yield* say(agent, "and on")
+        assert.deepStrictEqual(yield* turns, ["user", "user"])
+        assert.deepStrictEqual(yield* told(), [["work-1"]])
+      }),
+      { wakeBudgetRefill: Duration.minutes(10) }
+    )
+  )
+
+  it.effect("is told together with what wakes the owner", () =>
+    run(
+      Effect.gen(function* () {
+        const agent = yield* resumed(started, asked(JobEvents.byCancelledCall))
+        const job = yield* held()
+        yield* job.end
+        yield* settle
+        yield* agent.whenIdle
+        assert.deepStrictEqual(yield* turns, ["job-notice"])
+        assert.deepStrictEqual(yield* told(), [["work-1", "work-2"]])
+      })
+    )
+  )
+
+  it.effect("wakes the owner when somebody else had asked it to end", () =>
+    run(
+      Effect.gen(function* () {
+        yield* resumed(started, asked("host"))
+        assert.deepStrictEqual(yield* turns, ["job-notice"])
+        assert.deepStrictEqual(yield* told(), [["work-1"]])
+      })
+    )
   )
 })
 
