@@ -10,11 +10,13 @@ import type { AgentExtensions, Agents } from "@afterturn/agent/Agents"
 import * as Approval from "@afterturn/agent/Approval"
 import type { SystemPrompt } from "@afterturn/agent/SystemPrompt"
 import type { ToolRegistry } from "@afterturn/agent/ToolRegistry"
+import type { Wakes } from "@afterturn/agent/Wakes"
 import * as JobDelivery from "@afterturn/jobs/JobDelivery"
 import type { JobSpool } from "@afterturn/jobs/JobSpool"
 import * as Jobs from "@afterturn/jobs/Jobs"
 import type { JobsConfig } from "@afterturn/jobs/JobsConfig"
 import * as JobTools from "@afterturn/jobs/JobTools"
+import * as JobWakes from "@afterturn/jobs/JobWakes"
 import type { Projections } from "@afterturn/session-log/Projection"
 import type { SessionStoreError } from "@afterturn/session-log/SessionStore"
 import * as ShellTools from "@afterturn/shell/ShellTools"
@@ -77,6 +79,7 @@ export type AgentServices =
   | Todo.Todo
   | TodoConfig
   | ToolRegistry
+  | Wakes
 
 /**
  * Why there may be no agents. The model comes first: when it is the reason, the database was not touched.
@@ -137,7 +140,15 @@ const mute = Layer.effect(
 )
 
 const capabilities = ({ approval, db }: Pick<AgentLayerOptions, "approval" | "db">) =>
-  Layer.mergeAll(TodoTools.layer, TodoPrompt.layer, jobTools, shellTools, JobDelivery.layer(), serveKills).pipe(
+  Layer.mergeAll(
+    TodoTools.layer,
+    TodoPrompt.layer,
+    jobTools,
+    shellTools,
+    JobDelivery.layer(),
+    JobWakes.layer(),
+    serveKills
+  ).pipe(
     Layer.provideMerge(Layer.mergeAll(Todo.layer, Jobs.layerLocal, Approval.layer(approval ?? askNobody))),
     Layer.provideMerge(Layer.mergeAll(todoConfig, jobsConfig, spoolLayer(db)))
   )
