@@ -9,9 +9,9 @@ import { Report } from "./support/report.js"
 const report = new Report("jobs")
 const peers = await Peers.start(report)
 await settling(report, peers)
+await wakes(report, peers)
 await memoryOfJobs(report, peers)
 await lists(report, peers)
-await wakes(report, peers)
 peers?.stop()
 report.note(
   "The peers' registry lives in memory and has no ledger: a start and an end of theirs store nothing, where each of ours is an event " +

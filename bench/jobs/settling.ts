@@ -13,8 +13,10 @@ import { openJobs, runOne, withAgent } from "./runtime.js"
 
 const sizes = quick ? [1_000, 2_000] : [1_000, 10_000, 50_000]
 
-/** The large sizes take so long that one disturbance is a small part of a round. */
-const roundsOf = (size: number): number => (size >= 50_000 ? 2 : size >= 10_000 ? Math.min(rounds, 4) : rounds)
+const isLarge = (size: number): boolean => size >= 50_000
+
+/** A round of the large sizes takes so long that one disturbance is a small part of it; what is measured before has warmed up. */
+const roundsOf = (size: number): number => (isLarge(size) ? 2 : size >= 10_000 ? Math.min(rounds, 2) : rounds)
 
 /** A new owner each round, in a runtime that holds nothing of rounds before. */
 const round = (open: () => Runtime, count: number) => async (): Promise<Measured> => {
@@ -35,7 +37,10 @@ const sides = (count: number, folder: string, peers: Peers | undefined): Sides =
   return {
     ...(peers === undefined ? {} : { [peerSide]: () => peers.measure("jobs", { count }) }),
     [inMemory]: round(() => openJobs(memory), count),
-    [onDisk]: round(() => openJobs(sqlite(join(folder, `${count}-${++databases}.db`), "normal")), count)
+    // Three minutes a round: what 10,000 cost is told apart from what 1,000 do as well.
+    ...(isLarge(count)
+      ? {}
+      : { [onDisk]: round(() => openJobs(sqlite(join(folder, `${count}-${++databases}.db`), "normal")), count) })
   }
 }
 
@@ -43,7 +48,7 @@ export const settling = async (report: Report, peers: Peers | undefined): Promis
   const folder = scratchFolder("jobs")
   const found = new Map<number, Rounds>()
   for (const count of sizes) {
-    const of = await interleave(roundsOf(count), sides(count, folder, peers))
+    const of = await interleave(roundsOf(count), sides(count, folder, peers), isLarge(count) ? 0 : 1)
     found.set(count, of)
     const title = `start to end of no-op jobs, the first ${count.toLocaleString("en")} of an owner`
     report.compare(title, of, peers === undefined ? undefined : peerSide)
@@ -53,16 +58,20 @@ export const settling = async (report: Report, peers: Peers | undefined): Promis
   const cost = (count: number, name: string): number =>
     median((found.get(count)?.[name] ?? []).map(({ cpuMicros }) => cpuMicros))
   for (const name of [inMemory, onDisk]) {
-    const growth = cost(large, name) / cost(small, name)
+    const most = sizes.findLast((count) => found.get(count)?.[name] !== undefined) ?? small
+    const growth = cost(most, name) / cost(small, name)
     report.aim(
-      `${name}: a job of the first ${large} costs what one of the first ${small} does (≤ 1.3 ×)`,
+      `${name}: one of the first ${most} jobs costs what one of ${small} does (≤ 1.3 ×)`,
       growth,
       (it) => it <= 1.3
     )
   }
   if (peers === undefined) return
-  const faster = (count: number, by: "millis" | "cpuMicros" = "millis") =>
-    speedup(found.get(count)?.[inMemory] ?? [], found.get(count)?.[peerSide] ?? [], by)
-  report.aim(`${small} jobs, in memory: not slower than the peers`, faster(small), (it) => it >= 1)
-  report.aim(`${large} jobs, in memory: ≥ 5 × the peers`, faster(large), (it) => it >= 5)
+  for (const by of ["millis", "cpuMicros"] as const) {
+    const faster = (count: number) =>
+      speedup(found.get(count)?.[inMemory] ?? [], found.get(count)?.[peerSide] ?? [], by)
+    const how = by === "millis" ? "by the clock" : "by processor time"
+    report.aim(`${small} jobs, in memory, ${how}: not slower than the peers`, faster(small), (it) => it >= 1)
+    report.aim(`${large} jobs, in memory, ${how}: ≥ 5 × the peers`, faster(large), (it) => it >= 5)
+  }
 }
