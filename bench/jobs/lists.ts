@@ -41,7 +41,7 @@ export const lists = async (report: Report, peers: Peers | undefined): Promise<v
             [list]: ask(runtime, listOf(owner)),
             "list, of 100 jobs there ever were": ask(few, listOf(small)),
             "get a recent one": ask(runtime, get(`bash-${records - 10}`)),
-            "get an old one, from the log": ask(runtime, get(`bash-${records >> 1}`))
+            "get an old one that nobody was told of": ask(runtime, get(`bash-${records >> 1}`))
           }
           return interleave(rounds, sides)
         })

@@ -44,7 +44,7 @@ export const memoryOfJobs = async (report: Report, peers: Peers | undefined): Pr
   const told = await bytesPerJob(join(folder, "told.db"), true)
   report.figure("heap kept of a finished job that the model was told of", told, "bytes")
   report.figure(
-    "the same, of one whose notice still waits",
+    "the same, of one that nobody was told of, while nobody looks at the ledger",
     await bytesPerJob(join(folder, "untold.db"), false),
     "bytes"
   )
