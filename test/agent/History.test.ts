@@ -127,7 +127,9 @@ const conversation = (turns: ReadonlyArray<Turn>) => {
   const cut = (beforeSeq: number, keepTokens: number) => {
     const plan = live.cut({ keepTokens, beforeSeq, protectFrom: turnStart })
     if (plan === undefined) return
-    log(AgentEvents.ContextCompacted.make({ throughSeq: plan.throughSeq, summary: `S${events.length}`, kept: plan.kept }))
+    log(
+      AgentEvents.ContextCompacted.make({ throughSeq: plan.throughSeq, summary: `S${events.length}`, kept: plan.kept })
+    )
   }
   for (const [index, turn] of turns.entries()) {
     turnStart = events.length
@@ -158,7 +160,8 @@ const reload = (events: ReadonlyArray<SessionEvent>): History.History => {
   const point = newest?.data as { readonly throughSeq: number; readonly kept: ReadonlyArray<string> } | undefined
   const history = new History.History()
   for (const event of events) {
-    const isKept = event.type === AgentEvents.UserMessage.type && point?.kept.includes((event.data as { id: string }).id)
+    const isKept =
+      event.type === AgentEvents.UserMessage.type && point?.kept.includes((event.data as { id: string }).id)
     if (event.seq <= (point?.throughSeq ?? -1) && isKept !== true) continue
     if (event.type === AgentEvents.ContextCompacted.type && event !== newest) continue
     history.add(event)

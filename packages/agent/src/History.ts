@@ -96,7 +96,11 @@ export class History {
    * `beforeSeq` on. A call and its result are never parted. Of messages from `protectFrom` on the ids are named, for they stay in
    * either case. `undefined`: nothing would be gained.
    */
-  cut(options: { readonly keepTokens: number; readonly beforeSeq: number; readonly protectFrom: number }): Cut | undefined {
+  cut(options: {
+    readonly keepTokens: number
+    readonly beforeSeq: number
+    readonly protectFrom: number
+  }): Cut | undefined {
     const old = this.entries.filter((entry) => entry.seq < options.beforeSeq)
     const head = this.headLength()
     // Where a token is less than four characters, as many tokens are less text.
@@ -108,7 +112,9 @@ export class History {
       first = at
     }
     const replaced = old.slice(0, first)
-    const kept = replaced.flatMap((entry) => (entry._tag === "user" && entry.seq >= options.protectFrom ? [entry.id] : []))
+    const kept = replaced.flatMap((entry) =>
+      entry._tag === "user" && entry.seq >= options.protectFrom ? [entry.id] : []
+    )
     if (first <= head || kept.length === replaced.length) return undefined
     const throughSeq = Math.min(old[first]?.seq ?? options.beforeSeq, this.newestSeq + 1) - 1
     return { throughSeq, kept, messages: replaced.flatMap(render) }

@@ -84,11 +84,15 @@ const recordOf = (message: Prompt.Message): string => {
     case "system":
       return ""
     case "user":
-      return message.content.map((part) => (part.type === "text" ? `User: ${clip(part.text, limits.said)}` : "")).join("\n")
+      return message.content
+        .map((part) => (part.type === "text" ? `User: ${clip(part.text, limits.said)}` : ""))
+        .join("\n")
     case "assistant":
       return message.content.map(assistantText).filter(Boolean).join("\n")
     case "tool":
-      return message.content.map((part) => `Result of ${part.name}: ${clip(String(part.result), limits.result)}`).join("\n")
+      return message.content
+        .map((part) => `Result of ${part.name}: ${clip(String(part.result), limits.result)}`)
+        .join("\n")
   }
 }
 
