@@ -146,6 +146,26 @@ describe("run", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.live("goes on to the end of the turn when its output cannot be written, and says so then", () =>
+    Effect.gen(function* () {
+      const place = yield* workplace
+      const args = (text: string) => ["run", ...place.scripted, "--session", "s1", "--json", text]
+      const fault = "ENOSPC: no space left on device"
+      const { code, stderr } = yield* inProcess(args("plan it"), { reads: 1, fault })
+      assert.deepStrictEqual(
+        { code, error: JSON.parse(stderr).error },
+        {
+          code: 1,
+          error: { code: "output_unwritable", message: `the output cannot be written: ${fault}` }
+        }
+      )
+      assert.deepStrictEqual((yield* events(place, "s1")).at(-1)?.data.reason, { kind: "completed" })
+      // Why the turn failed says more.
+      const failed = yield* inProcess(args("refuse"), { reads: 0, fault })
+      assert.strictEqual(JSON.parse(failed.stderr).error.code, "provider_rejected")
+    }).pipe(Effect.scoped)
+  )
+
   it.live("delivers what was left in the inbox before its own prompt", () =>
     Effect.gen(function* () {
       const place = yield* workplace

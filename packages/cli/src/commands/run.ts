@@ -60,7 +60,7 @@ export const run = (options: RunOptions): Handler =>
     const live = Effect.scoped(converse({ ...options, prompt }))
     const approval = { policy: Approve.resolve(options.approve, route) }
     yield* Effect.provide(live, agentLayer({ db, route, approval }))
-  }).pipe(Effect.mapError(fromError))
+  }).pipe(Effect.mapError((error) => (error._tag === "StdoutClosed" ? error : fromError(error))))
 
 const converse = (options: RunOptions) =>
   Effect.gen(function* () {
@@ -89,6 +89,9 @@ const converse = (options: RunOptions) =>
       cancelled: stay.left.running.length,
       maxWait: stay.inTime ? Option.none() : options.maxWait
     })
+    // Only now: the turn was paid for, and what it came to is in the log.
+    const closed = printer.closed()
+    if (closed !== undefined) return yield* closed
   })
 
 /**
