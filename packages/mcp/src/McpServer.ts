@@ -193,8 +193,9 @@ const patiently = <A, E>(
   })
 }
 
-/** A notification that does not arrive is missed by nobody but a client that has gone. */
-const sending = (send: () => Promise<void>): Effect.Effect<void> => Effect.ignore(Effect.tryPromise(send))
+const sending = (send: () => Promise<void>): Effect.Effect<void> =>
+  // A notification that does not arrive is missed by nobody but a client that has gone.
+  Effect.ignore(Effect.tryPromise(send))
 
 const serveInbox = (session: Session, connection: Connection): void => {
   const { server } = connection
@@ -211,7 +212,7 @@ const serveInbox = (session: Session, connection: Connection): void => {
   server.setRequestHandler("resources/read", ({ params }, { mcpReq }) => {
     assertInbox(params.uri)
     return session.run(
-      Effect.map(Effect.orDie(stateOf(session)), (state) => ({
+      Effect.map(Effect.mapError(stateOf(session), unreadable), (state) => ({
         contents: [{ uri: McpInbox.uri, mimeType: inbox.mimeType, text: McpInbox.resource(session.agent.id, state) }]
       })),
       mcpReq.signal
@@ -237,6 +238,9 @@ const assertInbox = (uri: string): void => {
     )
   }
 }
+
+const unreadable = (error: { readonly message: string }): ProtocolError =>
+  new ProtocolError(ProtocolErrorCode.InternalError, error.message)
 
 const stateOf = ({ agent, projections }: Session) =>
   Effect.map(projections.get(agent.id, AgentLog.state), ({ value }) => value)

@@ -11,6 +11,9 @@ import type * as Scope from "effect/Scope"
 import * as Afterturn from "../../support/afterturn.js"
 import * as Temporary from "../../support/temporary.js"
 
+/** For tests that start several processes on a machine that is busy. */
+const patience = 120_000
+
 const environment = { PATH: process.env.PATH ?? "", HOME: "/nonexistent" }
 
 interface Result {
@@ -113,7 +116,7 @@ describe("afterturn mcp", () => {
           )
         })
       ),
-    60_000
+    patience
   )
 
   it.live(
@@ -136,7 +139,7 @@ describe("afterturn mcp", () => {
           await client.close()
         })
       ),
-    60_000
+    patience
   )
 
   it.live(
@@ -154,7 +157,7 @@ describe("afterturn mcp", () => {
           assert.isFalse((yield* second.call("job_list")).isError)
         })
       ),
-    60_000
+    patience
   )
 
   it.live(
@@ -185,7 +188,7 @@ describe("afterturn mcp", () => {
           assert.strictEqual(codes.filter((code) => code === "null: -32700").length, 2)
         })
       ),
-    60_000
+    patience
   )
 
   it.live(
@@ -199,7 +202,7 @@ describe("afterturn mcp", () => {
           assert.deepStrictEqual(JSON.parse(listed.stdout), [])
         })
       ),
-    60_000
+    patience
   )
 
   it.live(
@@ -223,7 +226,7 @@ describe("afterturn mcp", () => {
           }
         })
       ),
-    60_000
+    patience
   )
 
   it.live(
@@ -237,7 +240,7 @@ describe("afterturn mcp", () => {
           assert.match(texts(refused)[0] ?? "", /approval_denied/)
         })
       ),
-    60_000
+    patience
   )
 
   it.live(
@@ -267,7 +270,7 @@ describe("afterturn mcp", () => {
           assert.deepStrictEqual([code, stdout], [143, ""])
         })
       ),
-    60_000
+    patience
   )
 
   it.live("says what is wrong with its command line", () =>
