@@ -193,11 +193,15 @@ describe("run", () => {
     Effect.gen(function* () {
       const place = yield* workplace
       for (const [args, message] of [
-        [[], "expected a model: --model scripted:FILE, or AFTERTURN_MODEL"],
+        [
+          [],
+          "expected a model: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name one with --model or AFTERTURN_MODEL: " +
+            "anthropic:NAME, openai:NAME or scripted:FILE"
+        ],
         [["--model", "gpt"], 'model route "gpt": expected anthropic:NAME, openai:NAME or scripted:FILE'],
         [
           ["--model", "openai:gpt"],
-          'model route "openai:gpt": this release has no openai models; expected scripted:FILE'
+          'model route "openai:gpt": set OPENAI_API_KEY, or name a server that asks for no key with --base-url'
         ]
       ] as const) {
         const { code, stderr } = yield* inProcess(["run", "--db", place.db, ...args, "hi"])
