@@ -8,6 +8,8 @@ import * as AgentLoop from "@afterturn/agent/AgentLoop"
 import * as AgentModel from "@afterturn/agent/AgentModel"
 import type { AgentExtensions, Agents } from "@afterturn/agent/Agents"
 import * as Approval from "@afterturn/agent/Approval"
+import * as Compaction from "@afterturn/agent/Compaction"
+import * as ExternalAgent from "@afterturn/agent/ExternalAgent"
 import type { SystemPrompt } from "@afterturn/agent/SystemPrompt"
 import type { ToolRegistry } from "@afterturn/agent/ToolRegistry"
 import type { Wakes } from "@afterturn/agent/Wakes"
@@ -17,11 +19,11 @@ import * as Jobs from "@afterturn/jobs/Jobs"
 import type { JobsConfig } from "@afterturn/jobs/JobsConfig"
 import * as JobTools from "@afterturn/jobs/JobTools"
 import * as JobWakes from "@afterturn/jobs/JobWakes"
-import type { Projections } from "@afterturn/session-log/Projection"
+import * as McpInbox from "@afterturn/mcp/McpInbox"
 import type { SessionStoreError } from "@afterturn/session-log/SessionStore"
 import * as ShellTools from "@afterturn/shell/ShellTools"
-import type { InvalidScript } from "@afterturn/testing/Script"
-import * as ScriptedModel from "@afterturn/testing/ScriptedModel"
+import type { Terminals } from "@afterturn/terminal/Terminals"
+import * as TerminalTools from "@afterturn/terminal/TerminalTools"
 import * as Todo from "@afterturn/todo/Todo"
 import type { TodoConfig } from "@afterturn/todo/TodoConfig"
 import * as TodoPrompt from "@afterturn/todo/TodoPrompt"
@@ -32,10 +34,13 @@ import type { Path } from "@effect/platform/Path"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import { serveKills } from "./Compose/JobKill.js"
 import { jobsConfig, shell, spoolLayer } from "./Compose/Jobs.js"
+import type { ModelLayerError, ModelOptions } from "./Compose/Model.js"
+import { load as loadModel } from "./Compose/Model.js"
+import { serveCommands } from "./Compose/Serve.js"
 import type { Store } from "./Compose/Store.js"
 import { emptyStoreLayer, storeLayer } from "./Compose/Store.js"
+import { terminals } from "./Compose/Terminals.js"
 import { todoConfig } from "./Compose/Todo.js"
 
 export { jobsReader, outputFolder, spoolLayer } from "./Compose/Jobs.js"
@@ -46,17 +51,13 @@ export { todoConfig } from "./Compose/Todo.js"
  * @since 0.1.0
  * @category models
  */
-export interface AgentLayerOptions {
+export interface AgentLayerOptions extends ModelOptions {
   /** The database file; made when there is none. */
   readonly db: string
-  /** The model, such as `scripted:FILE`. */
-  readonly route: string
   /** Limits that differ from the defaults, and how the system prompt begins. */
   readonly agent?: Partial<AgentOptions> & { readonly introduction?: string }
   /** Who decides what the agent may do. Default: nobody is there to ask, so that it may do nothing that has to be approved. */
   readonly approval?: Parameters<typeof Approval.layer>[0]
-  /** How a scripted model speaks. */
-  readonly scripted?: Pick<ScriptedModel.ScriptedModelOptions, "deltaDelay" | "deltaLength">
 }
 
 /**
@@ -76,6 +77,7 @@ export type AgentServices =
   | JobSpool
   | Store
   | SystemPrompt
+  | Terminals
   | Todo.Todo
   | TodoConfig
   | ToolRegistry
@@ -87,11 +89,7 @@ export type AgentServices =
  * @since 0.1.0
  * @category models
  */
-export type AgentLayerError =
-  | AgentModel.InvalidModelRoute
-  | InvalidScript
-  | ScriptedModel.ScriptUnreadable
-  | SessionStoreError
+export type AgentLayerError = ModelLayerError | SessionStoreError
 
 const introduction =
   "You are Afterturn, an agent that a person talks to in a terminal. You keep working between their messages: what you start " +
@@ -110,6 +108,8 @@ export const agentLayer = (
     Effect.map(loadModel(options), (model) =>
       capabilities(options).pipe(
         Layer.provideMerge(AgentLoop.layerRuntime({ introduction, ...options.agent })),
+        // A script reads no history, and could not summarize one.
+        Layer.provideMerge(options.route.startsWith("scripted:") ? Layer.empty : Compaction.layer(options.agent)),
         Layer.provideMerge(model),
         Layer.provideMerge(storeLayer(options.db))
       )
@@ -139,17 +139,60 @@ const mute = Layer.effect(
   })
 )
 
-const capabilities = ({ approval, db }: Pick<AgentLayerOptions, "approval" | "db">) =>
+const externalIntroduction =
+  "Afterturn keeps a session for you in a durable log: what you put there with these tools outlives your connection. Beside its result a " +
+  "tool may give you a second text, with a message for the session: a job has ended, a reminder is due, a goal has its next round. Act " +
+  `on it. Nobody can call you between your calls: while something is under way, look at ${McpInbox.uri} or call a tool now and then.`
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ExternalLayerOptions extends Partial<ExternalAgent.ExternalOptions> {
+  /** The database file; made when there is none. */
+  readonly db: string
+  /** Whether commands may run. */
+  readonly approval: Parameters<typeof Approval.layer>[0]
+  /** Whether there is a tool that runs commands at all. */
+  readonly bash: boolean
+}
+
+/**
+ * The same capabilities for agents that a client outside drives: there is no model.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const externalLayer = ({
+  approval,
+  bash,
+  db,
+  ...external
+}: ExternalLayerOptions): Layer.Layer<
+  Exclude<AgentServices, AgentModel.AgentModel> | ExternalAgent.ExternalAgents,
+  SessionStoreError,
+  FileSystem | Path
+> =>
+  capabilities({ approval, db, bash }).pipe(
+    Layer.provideMerge(ExternalAgent.layerRuntime({ introduction: externalIntroduction, ...external })),
+    Layer.provideMerge(storeLayer(db))
+  )
+
+const capabilities = ({
+  approval,
+  bash,
+  db
+}: Pick<AgentLayerOptions, "approval" | "db"> & { readonly bash?: boolean }) =>
   Layer.mergeAll(
     TodoTools.layer,
     TodoPrompt.layer,
     jobTools,
-    shellTools,
+    bash === false ? Layer.empty : Layer.merge(shellTools, TerminalTools.layer()),
     JobDelivery.layer(),
     JobWakes.layer(),
-    serveKills
+    serveCommands
   ).pipe(
-    Layer.provideMerge(Layer.mergeAll(Todo.layer, Jobs.layerLocal, Approval.layer(approval ?? askNobody))),
+    Layer.provideMerge(Layer.mergeAll(Todo.layer, Jobs.layerLocal, terminals, Approval.layer(approval ?? askNobody))),
     Layer.provideMerge(Layer.mergeAll(todoConfig, jobsConfig, spoolLayer(db)))
   )
 
@@ -165,24 +208,3 @@ const shellTools = ShellTools.layer().pipe(
   // The defaults are known to be fine.
   Layer.orDie
 )
-
-/** Reads what the model needs before anything else is opened. */
-const loadModel = ({
-  route,
-  scripted
-}: AgentLayerOptions): Effect.Effect<
-  Layer.Layer<AgentModel.AgentModel, never, Projections>,
-  AgentModel.InvalidModelRoute | InvalidScript | ScriptedModel.ScriptUnreadable,
-  FileSystem
-> =>
-  Effect.gen(function* () {
-    const { name, provider } = yield* AgentModel.parseRoute(route)
-    if (provider !== "scripted") {
-      return yield* new AgentModel.InvalidModelRoute({
-        route,
-        reason: `this release has no ${provider} models; expected scripted:FILE`
-      })
-    }
-    const script = yield* ScriptedModel.load(name)
-    return Layer.effect(AgentModel.AgentModel, ScriptedModel.fromScript(script, { name, ...scripted }))
-  })

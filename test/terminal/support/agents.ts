@@ -39,7 +39,9 @@ export const layer = (backend: Layer.Layer<TerminalBackend>, options?: Options) 
     Layer.provide(options?.approval ?? nothing),
     Layer.provideMerge(Terminals.layer),
     Layer.provide(backend),
-    Layer.provideMerge(TerminalConfig.layer({ setEnvironment: { PATH: path, LC_ALL: "C.UTF-8" }, ...options?.terminal })),
+    Layer.provideMerge(
+      TerminalConfig.layer({ setEnvironment: { PATH: path, LC_ALL: "C.UTF-8" }, ...options?.terminal })
+    ),
     Layer.provideMerge(Jobs.layer()),
     Layer.provideMerge(layerAgents((options?.model ?? FakeModel.replies()).layer)),
     Layer.orDie
