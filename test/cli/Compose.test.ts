@@ -23,6 +23,12 @@ describe("agentLayer", () => {
           "job_kill",
           "job_list",
           "job_output",
+          "terminal_close",
+          "terminal_list",
+          "terminal_open",
+          "terminal_read",
+          "terminal_send",
+          "terminal_signal",
           "todo_write"
         ])
         const agent = yield* Effect.flatMap(Agents, (service) => service.create({ id }))

@@ -36,7 +36,8 @@ export const make = (platform: NodeJS.Platform): (typeof TerminalBackend)["Servi
   return platform === "linux" || platform === "darwin"
     ? {
         open: (request) => open(processes, platform, request),
-        reap: ({ pid, startedAt }) => reap(processes, { leader: pid, mark: startedAt, isLed: () => false })
+        reap: ({ pid, startedAt }) =>
+          reap(processes, { leader: pid, mark: startedAt, isLed: () => false, known: new Map() })
       }
     : {
         open: () => NodePty.openFailed(`terminals are not supported on ${platform}, only on Linux and macOS`),
@@ -54,10 +55,11 @@ const open = Effect.fnUntraced(function* (
   const nodePty = yield* NodePty.load
   const mark = yield* newMark
   const environment = { ...request.environment, [Processes.markVariable]: mark }
-  const pty = yield* Effect.acquireRelease(NodePty.open(nodePty, file, { ...request, environment }), ({ close }) =>
+  const started = yield* withoutForeignFiles(file, { ...request, environment })
+  const pty = yield* Effect.acquireRelease(NodePty.open(nodePty, started.command, started), ({ close }) =>
     Effect.sync(close)
   )
-  const family: Processes.Family = { leader: pty.pid, mark, isLed: () => pty.exit() === undefined }
+  const family: Processes.Family = { leader: pty.pid, mark, isLed: () => pty.exit() === undefined, known: new Map() }
   return {
     // The mark alone tells a later host what is left of it, whatever number it has by then.
     process: { pid: pty.pid, group: pty.pid, startedAt: mark, bootId: machineOf(platform).bootId ?? "" },
@@ -71,6 +73,26 @@ const open = Effect.fnUntraced(function* (
     signalAll: (signal) => Effect.map(processes.membersOf(family), (members) => sendAll(members, signal))
   }
 })
+
+/**
+ * The library lets what it starts inherit the host's side of every terminal that is open: a bash closes all that is not the program's
+ * own, then becomes it. Where there is no bash, the program starts as it is.
+ */
+const withoutForeignFiles = (file: string, request: TerminalRequest): Effect.Effect<TerminalRequest> =>
+  Effect.match(resolveCommand("bash", request.environment.PATH ?? ""), {
+    onFailure: () => ({ ...request, command: file }),
+    onSuccess: (bash) => ({
+      ...request,
+      command: bash,
+      args: ["-c", closing, "bash", ...prompts(request), file, ...request.args]
+    })
+  })
+
+const closing = `for f in /dev/fd/*; do f=\${f##*/}; ((f > 2)) && exec {f}>&-; done; exec env "$@"`
+
+/** A bash that runs a command forgets the prompts that it is given. */
+const prompts = ({ environment }: TerminalRequest): ReadonlyArray<string> =>
+  ["PS1", "PS2"].flatMap((name) => (environment[name] === undefined ? [] : [`${name}=${environment[name]}`]))
 
 /** Tells the processes of this terminal from all others. */
 const newMark = Effect.map(Effect.replicateEffect(Random.nextIntBetween(0, 0x1_0000_0000), 3), (words) =>

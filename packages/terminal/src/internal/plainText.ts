@@ -9,16 +9,18 @@ export interface PlainText {
 export const make = (): PlainText => {
   let state: State = "text"
   let isReturned = false
+  let isBlank = true
   const step = (character: string): string => {
     const [following, shown] = transition(state, character)
     state = following
     if (shown === "") return ""
     if (shown === "\r") {
-      isReturned = true
+      isReturned = !isBlank
       return ""
     }
     const before = isReturned && shown !== "\n" ? "\n" : ""
     isReturned = false
+    isBlank = shown === "\n"
     return before + shown
   }
   return {

@@ -14,6 +14,8 @@ export interface Entry {
   readonly foreground: number
   readonly isZombie: boolean
   readonly name: string
+  /** In the system's own terms; absent where it is not shown. */
+  readonly startedAt: string | undefined
 }
 
 /**
@@ -24,6 +26,8 @@ export interface Family {
   readonly mark: string
   /** Whether the leader lives, so that its number is its own. */
   readonly isLed: () => boolean
+  /** Who was seen to belong to it, and when each started: one that is ending shows no environment any more. */
+  readonly known: Map<number, string>
 }
 
 /** The variable that the processes of a terminal carry the mark in. */
@@ -60,7 +64,10 @@ const linux: Processes = {
         if (hasMark(pid, family.mark)) marked.add(pid)
       }
     }
-    return related(all, marked, family)
+    const members = related(all, marked, family)
+    family.known.clear()
+    for (const { pid, startedAt } of members) if (startedAt !== undefined) family.known.set(pid, startedAt)
+    return members
   }),
   groupOf: (family, group) => {
     const found: Array<Entry> = []
@@ -81,11 +88,13 @@ const linux: Processes = {
 const related = (
   all: ReadonlyArray<Entry>,
   marked: ReadonlySet<number>,
-  { isLed, leader }: Family
+  { isLed, known, leader }: Family
 ): ReadonlyArray<Entry> => {
+  const seen = all.filter(({ pid, startedAt }) => startedAt !== undefined && known.get(pid) === startedAt)
+  const proven = new Set([...marked, ...seen.map(({ pid }) => pid)])
   const inSession = all.filter(({ session }) => session === leader)
-  const isOwn = isLed() || inSession.some(({ pid }) => marked.has(pid))
-  const members = new Set([...marked, ...(isOwn ? inSession.map(({ pid }) => pid) : [])])
+  const isOwn = isLed() || inSession.some(({ pid }) => proven.has(pid))
+  const members = new Set([...proven, ...(isOwn ? inSession.map(({ pid }) => pid) : [])])
   for (let size = -1; size !== members.size; ) {
     size = members.size
     for (const { parent, pid } of all) if (members.has(parent)) members.add(pid)
@@ -99,7 +108,8 @@ const linuxEntry = (pid: number): Entry | undefined =>
     const status = FileSystem.readFileSync(`/proc/${pid}/stat`, "utf8")
     // The second field is the name, in parentheses, and may hold anything.
     const end = status.lastIndexOf(")")
-    const [state, parent, group, session, , foreground] = status.slice(end + 2).split(" ", 6)
+    const fields = status.slice(end + 2).split(" ", 20)
+    const [state, parent, group, session, , foreground] = fields
     return {
       pid,
       parent: Number(parent),
@@ -107,7 +117,8 @@ const linuxEntry = (pid: number): Entry | undefined =>
       session: Number(session),
       foreground: Number(foreground),
       isZombie: state === "Z" || state === "X",
-      name: status.slice(status.indexOf("(") + 1, end)
+      name: status.slice(status.indexOf("(") + 1, end),
+      startedAt: fields[19]
     }
   })
 
@@ -139,7 +150,8 @@ const listed = (text: string): ReadonlyArray<Entry> =>
       session: Number(group),
       foreground: Number(foreground),
       isZombie: false,
-      name: name.join(" ")
+      name: name.join(" "),
+      startedAt: undefined
     }))
 
 const listing = Effect.async<string>((resume) => {

@@ -85,8 +85,10 @@ const resultOf = (live: Live, mark: Mark, since: Since, reason: WaitReason): Eff
 
 /** The exit code of the command that ended since, where the shell's prompts tell. */
 const exitCodeSince = (live: Live, since: Since): number | undefined => {
-  const { begun, exitCode, isOpen } = live.screen.prompts()
-  return isOpen && begun > since.prompts.begun ? exitCode : undefined
+  const { begun, exitCode, isOpen, shown } = live.screen.prompts()
+  // One that was running before has ended as well when there is a new prompt.
+  const isNew = begun > since.prompts.begun || (shown > since.prompts.shown && !since.prompts.isOpen)
+  return isOpen && isNew ? exitCode : undefined
 }
 
 /**
