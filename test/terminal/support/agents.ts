@@ -72,6 +72,3 @@ export const openShell = (agent: Agent, input: Record<string, unknown> = {}) =>
 /** Types into a terminal, as the tool does. */
 export const send = (agent: Agent, sessionId: string, text: string, more: Record<string, unknown> = {}) =>
   Effect.map(call("terminal_send", { sessionId, text, ...more }, agent), valueOf)
-
-/** The text that a model reads. */
-export const textOf = (outcome: Outcome): string => outcome.text

@@ -28,7 +28,7 @@ export interface Mark {
 /**
  * Lines of a terminal: the text of each, without the blanks at its end.
  */
-export interface Lines {
+interface Lines {
   readonly lines: ReadonlyArray<string>
   /** Lines that were asked for and are no longer kept. */
   readonly areDropped: boolean

@@ -15,7 +15,7 @@ import * as Wait from "./wait.js"
 /**
  * What is typed for a text: its line ends as the Enter key, and Enter at the end when it is to be submitted.
  */
-export const typed = ({ submit = true, text }: SendInput): string => {
+const typed = ({ submit = true, text }: SendInput): string => {
   const lines = text.replace(/\r\n|\n/g, "\r")
   return submit ? `${lines.replace(/\r$/, "")}\r` : lines
 }
