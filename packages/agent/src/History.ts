@@ -76,7 +76,9 @@ export class History {
 
   /** The messages for a request, without the system prompt; only those of events through `throughSeq`, when given. */
   toMessages(throughSeq = Number.POSITIVE_INFINITY): ReadonlyArray<Prompt.Message> {
-    return this.entries.filter((entry) => entry.seq <= throughSeq).flatMap(render)
+    const messages = this.entries.filter((entry) => entry.seq <= throughSeq).flatMap(render)
+    // A session that a client outside began has its calls, and no word of the user: providers want one first.
+    return messages[0]?.role === "assistant" ? [userMessage(begunOutside), ...messages] : messages
   }
 
   /** A rough size: four characters a token. */
@@ -140,6 +142,8 @@ const render = (entry: Entry): ReadonlyArray<Prompt.Message> => {
         : [...assistantMessages(entry.blocks), Prompt.toolMessage({ content: entry.calls.map(resultPart) })]
   }
 }
+
+const begunOutside = "(Another program was the agent of this session before you; what it did follows.)"
 
 const userMessage = (text: string): Prompt.Message => Prompt.userMessage({ content: [Prompt.textPart({ text })] })
 
