@@ -3,7 +3,7 @@ import * as path from "node:path"
 import { node } from "@afterturn/cli/Doctor"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { holding, inProcess, start, workplace } from "../../support/afterturn.js"
+import { holding, inProcess, start, workplace } from "../support/afterturn.js"
 
 const keyed = { OPENAI_API_KEY: "sk-secret-1" }
 
