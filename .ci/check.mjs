@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { delimiter, resolve } from "node:path"
 
 // The longest first.
-const gates = ["types", "check:packages", "examples", "layout", "lint"]
+const gates = ["types", "check:packages", "examples", "layout", "catalog", "lint"]
 
 const { scripts } = JSON.parse(readFileSync("package.json", "utf8"))
 const env = { ...process.env, PATH: [resolve("node_modules/.bin"), process.env.PATH].join(delimiter) }

@@ -103,6 +103,14 @@ export interface Agent {
   /** Hands a message to the next step of whatever turn comes; does not wake an idle agent. */
   readonly inject: (message: NewMessage, options?: InsertOptions) => Effect.Effect<AgentMessage, AgentError>
   /**
+   * Takes back the messages that wait and for which `which` holds, with `events` in the same transaction, also when there are none.
+   * What a turn has claimed stays.
+   */
+  readonly withdraw: (
+    which: (message: AgentMessage) => boolean,
+    options?: Omit<InsertOptions, "replaces">
+  ) => Effect.Effect<ReadonlyArray<AgentMessage>, AgentError>
+  /**
    * Ends the running turn as `aborted` and waits for its end. Unless `keepInbox`, what the user and goal rounds had queued is
    * discarded; notices, reminders and messages of other agents always stay.
    */

@@ -150,6 +150,16 @@ const splice = (
 }
 
 /**
+ * Whether a waiting message opens a turn by itself when its session resumes. Queued turns do; what was handed to a next step does
+ * when somebody waits for an answer to it.
+ *
+ * @since 0.1.0
+ * @category predicates
+ */
+export const opensTurn = (list: AgentEvents.InboxList, { source }: AgentMessage): boolean =>
+  list === "nextTurn" || source.kind === "user" || source.kind === "agent" || source.kind === "reminder"
+
+/**
  * The last numbers that were given out, also in the history that a fork took over, so that none comes twice.
  *
  * @since 0.1.0

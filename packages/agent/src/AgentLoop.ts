@@ -39,6 +39,8 @@ import type { TurnFailure } from "./internal/turn.js"
 import { runTurn } from "./internal/turn.js"
 import { layer as layerSystemPrompt, SystemPrompt } from "./SystemPrompt.js"
 import { layer as layerRegistry, ToolRegistry } from "./ToolRegistry.js"
+import type { Wakes } from "./Wakes.js"
+import { layer as layerWakes } from "./Wakes.js"
 
 /** How many items a spectator may fall behind before it misses some. */
 const outputCapacity = 16_384
@@ -110,14 +112,14 @@ export const layer: Layer.Layer<
 export const layerRuntime = (
   options?: Partial<AgentOptions> & { readonly introduction?: string }
 ): Layer.Layer<
-  Agents | ToolRegistry | SystemPrompt | AgentExtensions | AgentConfig,
+  Agents | ToolRegistry | SystemPrompt | AgentExtensions | AgentConfig | Wakes,
   never,
   SessionLog | Projections | SessionLeases | EventTypes.EventTypes | AgentModel
 > => {
   const { introduction, ...limits } = options ?? {}
   return layer.pipe(
     Layer.provideMerge(layerSystemPrompt(introduction === undefined ? {} : { introduction })),
-    Layer.provideMerge(Layer.mergeAll(layerConfig(limits), layerRegistry, layerExtensions))
+    Layer.provideMerge(Layer.mergeAll(layerConfig(limits), layerRegistry, layerExtensions, layerWakes))
   )
 }
 
@@ -179,13 +181,12 @@ const restore = Effect.fnUntraced(function* (host: Host, header: SessionHeader) 
 })
 
 /**
- * Whether a resumed agent opens a turn for what waits. Queued turns do; what was handed to a next step does when the turn that would
- * have claimed it was interrupted, or when somebody waits for an answer to it.
+ * Whether a resumed agent opens a turn for what waits: also when the turn that would have claimed it was interrupted.
  */
 const wakesOnResume = (state: AgentLog.AgentState, interrupted: boolean): boolean =>
   state.nextTurn.length > 0 ||
   (interrupted && state.nextStep.length > 0) ||
-  state.nextStep.some(({ source }) => source.kind === "user" || source.kind === "agent" || source.kind === "reminder")
+  state.nextStep.some((message) => AgentLog.opensTurn("nextStep", message))
 
 const makeAgent = (live: LiveAgent.Live): Agent => ({
   id: live.id,
@@ -195,6 +196,7 @@ const makeAgent = (live: LiveAgent.Live): Agent => ({
   followup: (message, options) => LiveAgent.insert(live, "nextTurn", true, message, options),
   steer: (message, options) => LiveAgent.insert(live, "nextStep", true, message, options),
   inject: (message, options) => LiveAgent.insert(live, "nextStep", false, message, options),
+  withdraw: (which, options) => LiveAgent.withdraw(live, which, options),
   cancel: (cause, options) =>
     Effect.flatMap(LiveAgent.cancel(live, options?.keepInbox ?? false), (turn) =>
       turn === undefined

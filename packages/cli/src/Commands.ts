@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import type { StrictProvider } from "@afterturn/agent/ToolSchema"
 import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"
 import * as HelpDoc from "@effect/cli/HelpDoc"
@@ -23,6 +24,8 @@ import {
   seq,
   sessionId
 } from "./internal/parameters.js"
+
+const providers = ["openai-strict", "anthropic"] as const satisfies ReadonlyArray<StrictProvider>
 
 export type { CliCommand, Handler, Services } from "./internal/cliCommand.js"
 
@@ -272,6 +275,34 @@ const todoShow = Command.make(
     )
 ).pipe(Command.withDescription(text("Shows the todo list of a session.")))
 
+const toolsCatalog = Command.make(
+  "catalog",
+  {
+    markdown: flag("markdown", "As a document."),
+    check: option("check", "FILE", "Compare the document with this file and the tools with their budget.", nonEmpty),
+    provider: option(
+      "provider",
+      "NAME",
+      "In the form of a provider's strict mode: openai-strict or anthropic.",
+      oneOf(providers)
+    ),
+    json
+  },
+  (options) =>
+    Effect.flatMap(
+      Effect.promise(() => import("./commands/tools.js")),
+      ({ catalog }) => catalog(options)
+    )
+).pipe(
+  Command.withDescription(
+    text(
+      "Prints the tools that agents have, and about how many tokens each costs in every request.",
+      "With --json, an array of { package, name, title, description, parameters, requires, writes, note, hints, tokens }; parameters is " +
+        "JSON Schema. With --check, exits 1 when the file is out of date or a tool is over budget."
+    )
+  )
+)
+
 /**
  * Every command, under the name of the program.
  *
@@ -303,5 +334,6 @@ export const root: CliCommand = group(
     leaf(remove)
   ),
   group("jobs", text("Looks at background jobs and ends them."), leaf(jobsList), leaf(jobsOutput), leaf(jobsKill)),
-  group("todo", text("Looks at todo lists."), leaf(todoShow))
+  group("todo", text("Looks at todo lists."), leaf(todoShow)),
+  group("tools", text("Looks at the tools of agents."), leaf(toolsCatalog))
 )("")

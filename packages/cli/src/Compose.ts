@@ -5,16 +5,18 @@
  */
 import type { AgentConfig, AgentOptions } from "@afterturn/agent/AgentConfig"
 import * as AgentLoop from "@afterturn/agent/AgentLoop"
-import { AgentModel, InvalidModelRoute, parseRoute } from "@afterturn/agent/AgentModel"
+import * as AgentModel from "@afterturn/agent/AgentModel"
 import type { AgentExtensions, Agents } from "@afterturn/agent/Agents"
 import * as Approval from "@afterturn/agent/Approval"
 import type { SystemPrompt } from "@afterturn/agent/SystemPrompt"
 import type { ToolRegistry } from "@afterturn/agent/ToolRegistry"
+import type { Wakes } from "@afterturn/agent/Wakes"
 import * as JobDelivery from "@afterturn/jobs/JobDelivery"
 import type { JobSpool } from "@afterturn/jobs/JobSpool"
 import * as Jobs from "@afterturn/jobs/Jobs"
 import type { JobsConfig } from "@afterturn/jobs/JobsConfig"
 import * as JobTools from "@afterturn/jobs/JobTools"
+import * as JobWakes from "@afterturn/jobs/JobWakes"
 import type { Projections } from "@afterturn/session-log/Projection"
 import type { SessionStoreError } from "@afterturn/session-log/SessionStore"
 import * as ShellTools from "@afterturn/shell/ShellTools"
@@ -24,14 +26,16 @@ import * as Todo from "@afterturn/todo/Todo"
 import type { TodoConfig } from "@afterturn/todo/TodoConfig"
 import * as TodoPrompt from "@afterturn/todo/TodoPrompt"
 import * as TodoTools from "@afterturn/todo/TodoTools"
+import * as LanguageModel from "@effect/ai/LanguageModel"
 import type { FileSystem } from "@effect/platform/FileSystem"
 import type { Path } from "@effect/platform/Path"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
 import { serveKills } from "./Compose/JobKill.js"
 import { jobsConfig, shell, spoolLayer } from "./Compose/Jobs.js"
 import type { Store } from "./Compose/Store.js"
-import { storeLayer } from "./Compose/Store.js"
+import { emptyStoreLayer, storeLayer } from "./Compose/Store.js"
 import { todoConfig } from "./Compose/Todo.js"
 
 export { jobsReader, outputFolder, spoolLayer } from "./Compose/Jobs.js"
@@ -65,7 +69,7 @@ export type AgentServices =
   | Agents
   | AgentConfig
   | AgentExtensions
-  | AgentModel
+  | AgentModel.AgentModel
   | Approval.Approval
   | Jobs.Jobs
   | JobsConfig
@@ -75,6 +79,7 @@ export type AgentServices =
   | Todo.Todo
   | TodoConfig
   | ToolRegistry
+  | Wakes
 
 /**
  * Why there may be no agents. The model comes first: when it is the reason, the database was not touched.
@@ -82,7 +87,11 @@ export type AgentServices =
  * @since 0.1.0
  * @category models
  */
-export type AgentLayerError = InvalidModelRoute | InvalidScript | ScriptedModel.ScriptUnreadable | SessionStoreError
+export type AgentLayerError =
+  | AgentModel.InvalidModelRoute
+  | InvalidScript
+  | ScriptedModel.ScriptUnreadable
+  | SessionStoreError
 
 const introduction =
   "You are Afterturn, an agent that a person talks to in a terminal. You keep working between their messages: what you start " +
@@ -99,14 +108,49 @@ export const agentLayer = (
 ): Layer.Layer<AgentServices, AgentLayerError, FileSystem | Path> =>
   Layer.unwrapEffect(
     Effect.map(loadModel(options), (model) =>
-      Layer.mergeAll(TodoTools.layer, TodoPrompt.layer, jobTools, shellTools, JobDelivery.layer(), serveKills).pipe(
-        Layer.provideMerge(Layer.mergeAll(Todo.layer, Jobs.layerLocal, Approval.layer(options.approval ?? askNobody))),
-        Layer.provideMerge(Layer.mergeAll(todoConfig, jobsConfig, spoolLayer(options.db))),
+      capabilities(options).pipe(
         Layer.provideMerge(AgentLoop.layerRuntime({ introduction, ...options.agent })),
         Layer.provideMerge(model),
         Layer.provideMerge(storeLayer(options.db))
       )
     )
+  )
+
+/**
+ * The tools that agents have here, booted as they are for an agent, on a store in memory and without a model.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const toolsLayer: Layer.Layer<ToolRegistry, never, FileSystem | Path> = Layer.suspend(() =>
+  capabilities({ db: ":memory:" }).pipe(
+    Layer.provideMerge(AgentLoop.layerRuntime()),
+    Layer.provide(AgentModel.layer("none").pipe(Layer.provide(mute))),
+    Layer.provide(emptyStoreLayer)
+  )
+)
+
+/** A model that nobody may ask. */
+const mute = Layer.effect(
+  LanguageModel.LanguageModel,
+  LanguageModel.make({
+    generateText: () => Effect.dieMessage("there is no model here"),
+    streamText: () => Stream.dieMessage("there is no model here")
+  })
+)
+
+const capabilities = ({ approval, db }: Pick<AgentLayerOptions, "approval" | "db">) =>
+  Layer.mergeAll(
+    TodoTools.layer,
+    TodoPrompt.layer,
+    jobTools,
+    shellTools,
+    JobDelivery.layer(),
+    JobWakes.layer(),
+    serveKills
+  ).pipe(
+    Layer.provideMerge(Layer.mergeAll(Todo.layer, Jobs.layerLocal, Approval.layer(approval ?? askNobody))),
+    Layer.provideMerge(Layer.mergeAll(todoConfig, jobsConfig, spoolLayer(db)))
   )
 
 const askNobody = { policy: "ask" } as const
@@ -127,18 +171,18 @@ const loadModel = ({
   route,
   scripted
 }: AgentLayerOptions): Effect.Effect<
-  Layer.Layer<AgentModel, never, Projections>,
-  InvalidModelRoute | InvalidScript | ScriptedModel.ScriptUnreadable,
+  Layer.Layer<AgentModel.AgentModel, never, Projections>,
+  AgentModel.InvalidModelRoute | InvalidScript | ScriptedModel.ScriptUnreadable,
   FileSystem
 > =>
   Effect.gen(function* () {
-    const { name, provider } = yield* parseRoute(route)
+    const { name, provider } = yield* AgentModel.parseRoute(route)
     if (provider !== "scripted") {
-      return yield* new InvalidModelRoute({
+      return yield* new AgentModel.InvalidModelRoute({
         route,
         reason: `this release has no ${provider} models; expected scripted:FILE`
       })
     }
     const script = yield* ScriptedModel.load(name)
-    return Layer.effect(AgentModel, ScriptedModel.fromScript(script, { name, ...scripted }))
+    return Layer.effect(AgentModel.AgentModel, ScriptedModel.fromScript(script, { name, ...scripted }))
   })

@@ -21,10 +21,12 @@ export const closeOpenTurn = (open: OpenTurn, reason: AgentEvents.TurnEndReason)
 
 /**
  * A turn that ends before the model answered has delivered nothing: what the user did not say himself goes back under its id, to
- * be claimed by whatever turn comes next.
+ * be claimed by whatever turn comes next. A goal's round is over with its turn: its goal decides whether another one opens.
  */
 const putBack = (open: OpenTurn): ReadonlyArray<EventInput> => {
-  const messages = open.answered ? [] : open.claimed.filter((message) => message.source.kind !== "user")
+  const messages = open.answered
+    ? []
+    : open.claimed.filter(({ source }) => source.kind !== "user" && source.kind !== "goal-round")
   return messages.length === 0
     ? []
     : [AgentEvents.InboxSpliced.make({ list: "nextStep", op: "insert", messages, turn: open.turn })]

@@ -140,10 +140,12 @@ export const insert = (
         content: message.content
       }
       const replaced = new Set(options?.replaces ?? [])
+      // What a person says comes first: a round that waits is withdrawn, and its goal opens it anew when the agent is quiet.
+      const isHuman = message.source.kind === "user"
       yield* commit(
         live,
         [
-          ...discard(live.state, (message) => replaced.has(message.id)),
+          ...discard(live.state, ({ id, source }) => replaced.has(id) || (isHuman && source.kind === "goal-round")),
           AgentEvents.InboxSpliced.make({ list, op: "insert", messages: [stored] }),
           ...(options?.events ?? [])
         ],
@@ -154,6 +156,31 @@ export const insert = (
       return stored
     })
   )
+
+/**
+ * Takes waiting messages out of the inbox. What remains asks for a turn only if it would on a resume.
+ */
+export const withdraw = (
+  live: Live,
+  which: (message: AgentMessage) => boolean,
+  options?: Omit<InsertOptions, "replaces">
+): Effect.Effect<ReadonlyArray<AgentMessage>, AgentError> =>
+  locked(
+    live,
+    Effect.gen(function* () {
+      if (live.phase._tag === "closed") return yield* new AgentClosed({ sessionId: live.id })
+      const gone = [...live.state.nextStep, ...live.state.nextTurn].filter(which)
+      const events = [...discard(live.state, (message) => gone.includes(message)), ...(options?.events ?? [])]
+      if (events.length > 0 || options?.expectedSeq !== undefined) yield* commit(live, events, options)
+      if (gone.length > 0) {
+        live.wake = live.wake && (live.state.nextTurn.length > 0 || live.state.nextStep.some(opensTurnAlone))
+        yield* refresh(live)
+      }
+      return gone
+    })
+  )
+
+const opensTurnAlone = (message: AgentMessage): boolean => AgentLog.opensTurn("nextStep", message)
 
 /**
  * Opens the next turn, if something asks for one: claims one message of `nextTurn` and all of `nextStep`, in one append with the

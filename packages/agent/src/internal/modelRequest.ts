@@ -14,6 +14,7 @@ import * as Stream from "effect/Stream"
 import type { AgentOptions } from "../AgentConfig.js"
 import type { AssistantBlock, Usage } from "../AgentEvents.js"
 import { fromAiError, ModelError } from "../ModelError.js"
+import { parametersOf } from "../ToolCatalog.js"
 import type { RegisteredTool } from "../ToolRegistry.js"
 import { toJson } from "./json.js"
 
@@ -120,7 +121,7 @@ const looseTool = (tool: Tool.Any): Tool.Any =>
   Tool.make(tool.name, tool.description === undefined ? {} : { description: tool.description })
     .setParameters(
       // A provider reads nothing of a parameters schema but its AST, so a schema that is no struct serves.
-      Schema.Unknown.annotations({ jsonSchema: Tool.getJsonSchema(tool as never) }) as never
+      Schema.Unknown.annotations({ jsonSchema: parametersOf(tool) }) as never
     )
     .annotateContext(tool.annotations)
 

@@ -119,6 +119,7 @@ const caretaker = (header: SessionHeader): Agent => {
     followup: () => closed,
     steer: () => closed,
     inject: () => closed,
+    withdraw: () => closed,
     cancel: () => closed,
     whenIdle: Effect.void,
     runMaintenance: () => new AgentBusy({ sessionId: header.id }),
