@@ -62,6 +62,15 @@ export const parse = (input: unknown, options: ParseOptions): Either.Either<Pars
   }
 }
 
+/**
+ * Reads an instant in RFC 3339 with `Z` or an offset, as strictly as `at`.
+ *
+ * @since 0.1.0
+ * @category decoding
+ */
+export const parseInstant = (text: string, path: string): Either.Either<Instant.Instant, InvalidRule> =>
+  Either.map(instantOf(text, path), Instant.format)
+
 const giveOne = `give exactly one of ${selectors.join(", ")}`
 
 const isSelector = (key: string): key is Selector => (selectors as ReadonlyArray<string>).includes(key)
