@@ -138,6 +138,7 @@ const quiet = (delivery: Delivery): Effect.Effect<void> =>
 
 /** A defect of one look must not end all later ones. */
 const supervised = (delivery: Delivery): Effect.Effect<void> =>
+  // Nothing is lost: it is logged, and what is due is still in the log.
   Effect.catchAllCause(Effect.zipRight(setAlarms(delivery), run(delivery)), (cause) =>
     Cause.isInterruptedOnly(cause)
       ? Effect.failCause(cause as Cause.Cause<never>)

@@ -95,6 +95,7 @@ const make = (options?: Partial<HostOptions>) =>
 
 const supervised = (host: Host): Effect.Effect<void> =>
   Effect.forever(round(host)).pipe(
+    // Nothing is lost: it is logged, and what is due is still in the store.
     Effect.catchAllCause((cause) =>
       Cause.isInterruptedOnly(cause)
         ? Effect.failCause(cause as Cause.Cause<never>)
@@ -172,6 +173,7 @@ const drive = (host: Host, id: SessionId): Effect.Effect<void> =>
     Effect.zipRight(noteProgress(host, id)),
     // Another host was faster.
     Effect.catchTag("SessionLeased", () => Effect.void),
+    // Logged, and tried again later: one session must not end the others.
     Effect.catchAllCause((cause) =>
       Cause.isInterruptedOnly(cause)
         ? Effect.failCause(cause as Cause.Cause<never>)
