@@ -123,9 +123,9 @@ export interface ForkOptions {
  */
 export interface AppendOptions {
   /** The seq that the last stored event must have, -1 for none. */
-  readonly expectedSeq?: number | undefined
+  readonly expectedSeq?: number
   /** Alarms of the session to set or clear. */
-  readonly alarms?: ReadonlyArray<AlarmChange> | undefined
+  readonly alarms?: ReadonlyArray<AlarmChange>
 }
 
 /**
