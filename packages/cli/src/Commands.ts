@@ -41,7 +41,20 @@ const db = option(
 
 const json = flag("json", "Results as JSON on stdout, errors as JSON on stderr.")
 
-const model = option("model", "ROUTE", "The model: scripted:FILE. Default: $AFTERTURN_MODEL.", nonEmpty)
+const model = option(
+  "model",
+  "ROUTE",
+  "The model: anthropic:NAME, openai:NAME or scripted:FILE. Default: $AFTERTURN_MODEL, else a model of the provider whose key is in " +
+    "$ANTHROPIC_API_KEY or $OPENAI_API_KEY.",
+  nonEmpty
+)
+
+const baseUrl = option(
+  "base-url",
+  "URL",
+  "A server that is compatible with the model's provider. Default: $ANTHROPIC_BASE_URL or $OPENAI_BASE_URL, else the provider's own.",
+  nonEmpty
+)
 
 const approve = option(
   "approve",
@@ -63,6 +76,7 @@ const run = Command.make(
       sessionId
     ),
     model,
+    baseUrl,
     maxWait: option(
       "max-wait",
       "DURATION",
@@ -88,7 +102,8 @@ const run = Command.make(
       "It stays while background jobs run, and for the turns that their ends open. What still runs when --max-wait is over is cancelled.",
       "With --max-wait it also stays for reminders that are due within it; those beyond it are named.",
       "Exits 1 when a turn ended in an error, when --max-wait was over, or when another process drives the session.",
-      '$ afterturn run --model scripted:demo.json "tidy up the changelog"',
+      '$ afterturn run --model anthropic:claude-sonnet-4-5 "tidy up the changelog"',
+      '$ afterturn run --model openai:qwen3 --base-url http://localhost:11434/v1 "say hello"',
       "$ git diff | afterturn run --session review -"
     )
   )
@@ -104,6 +119,7 @@ const chat = Command.make(
       sessionId
     ),
     model,
+    baseUrl,
     approve,
     db,
     json
@@ -392,7 +408,7 @@ const scheduleHistory = Command.make("history", { session: scheduled, db, json, 
   )
 )
 
-const host = Command.make("host", { model, approve, db, json }, (options) =>
+const host = Command.make("host", { model, baseUrl, approve, db, json }, (options) =>
   Effect.flatMap(
     Effect.promise(() => import("./commands/host.js")),
     ({ host }) => host(options)

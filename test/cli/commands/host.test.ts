@@ -24,7 +24,7 @@ describe("host", () => {
           outcome = JSON.parse(stdout).occurrences[0]?.outcome ?? ""
         }
         // Another process may drive it again.
-        let code = 1
+        let code: number | null = 1
         while (code !== 0) code = (yield* inProcess(["run", "--session", "s1", ...place.scripted, "go on"])).code
       }).pipe(Effect.scoped),
     60_000

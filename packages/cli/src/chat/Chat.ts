@@ -46,6 +46,7 @@ export interface ChatOptions {
   /** The session to go on with. Default: a new one. */
   readonly session: Option.Option<SessionId>
   readonly model: Option.Option<string>
+  readonly baseUrl: Option.Option<string>
   readonly approve: Option.Option<Approve.Policy>
   readonly db: Option.Option<string>
 }
@@ -69,7 +70,12 @@ export const chat = (options: ChatOptions): Handler =>
       Layer.provideMerge(
         // While somebody is here, other sessions' reminders are looked after too.
         hostLayer(),
-        agentLayer({ db, route, approval: { policy, ...(ask === undefined ? {} : { ask }) } })
+        agentLayer({
+          db,
+          route,
+          baseUrl: Option.getOrUndefined(options.baseUrl),
+          approval: { policy, ...(ask === undefined ? {} : { ask }) }
+        })
       )
     if (!(yield* isTerminal)) return yield* Effect.provide(throughPipes(options), layer())
     const happenings = yield* Display.makeHappenings
@@ -112,7 +118,11 @@ const atTerminal = (options: ChatOptions, happenings: Display.Happenings, questi
     }).pipe(Effect.scoped, Effect.provide(NodeTty.layer))
     yield* sayEnded(agent.id, output.line)
     if ((yield* log.lastSeq(agent.id)) < 0) return
-    const given = `${typed("--db", options.db)}${typed("--model", options.model)}`
+    const given = [
+      typed("--db", options.db),
+      typed("--model", options.model),
+      typed("--base-url", options.baseUrl)
+    ].join("")
     yield* output.line(`To go on: afterturn chat --session ${agent.id}${given}`)
   })
 

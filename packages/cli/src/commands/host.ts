@@ -5,7 +5,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type * as Option from "effect/Option"
+import * as Option from "effect/Option"
 import * as Approve from "../Approve.js"
 import { fromError } from "../CliError.js"
 import type { Handler } from "../Commands.js"
@@ -22,6 +22,7 @@ import * as Route from "../Route.js"
 export interface HostOptions {
   readonly model: Option.Option<string>
   readonly approve: Option.Option<Approve.Policy>
+  readonly baseUrl: Option.Option<string>
   readonly db: Option.Option<string>
 }
 
@@ -40,7 +41,12 @@ export const host = (options: HostOptions): Handler =>
     const driving = hostLayer({
       onDrive: (session) => say(`session ${session}: a reminder is due`, { session })
     })
-    const agents = agentLayer({ db, route, approval: { policy: Approve.resolve(options.approve, route) } })
+    const agents = agentLayer({
+      db,
+      route,
+      baseUrl: Option.getOrUndefined(options.baseUrl),
+      approval: { policy: Approve.resolve(options.approve, route) }
+    })
     yield* Effect.zipRight(say(`waiting for reminders of the sessions in ${db}`, { host: db }), Effect.never).pipe(
       Effect.provide(Layer.provideMerge(driving, agents))
     )
