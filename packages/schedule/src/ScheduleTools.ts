@@ -171,8 +171,8 @@ const update = (settings: ScheduleSettings) =>
   Tool.make("schedule_update", {
     description:
       "Changes a reminder in place; its id stays. Give a new title, prompt or at most one rule; what is left out stays. A new rule " +
-      "counts from now and drops an overdue occurrence. A delay can't be changed: create another reminder for that. " +
-      rules,
+      "counts from now and drops an overdue occurrence. A delay can't be changed: create another reminder for that. Rules are read as " +
+      "schedule_create reads them.",
     parameters: {
       id: described(Schema.String, "The exact id, as schedule_list shows it."),
       title: optional(described(Schema.String, `A new name of at most ${settings.maxTitleLength} characters.`)),
