@@ -6,6 +6,7 @@
 import type { AgentBusy, AgentClosed } from "@afterturn/agent/Agent"
 import type { InvalidModelRoute } from "@afterturn/agent/AgentModel"
 import type { JobNotFound } from "@afterturn/jobs/JobsError"
+import type { ListenFailed, TokenRequired } from "@afterturn/mcp/McpHttp/Node"
 import type { InvalidRule } from "@afterturn/schedule/InvalidRule"
 import type { ScheduleError } from "@afterturn/schedule/ScheduleError"
 import type { CommandUnanswered } from "@afterturn/session-log/MailboxError"
@@ -66,6 +67,8 @@ export type ForeignError =
   | JobNotFound
   | ScheduleError
   | InvalidRule
+  | ListenFailed
+  | TokenRequired
 
 /**
  * The command line itself is wrong.
@@ -96,6 +99,7 @@ export const fromError = (error: ForeignError | CliError): CliError => {
     case "CliError":
       return error
     case "InvalidModelRoute":
+    case "TokenRequired":
       return usage(error.message)
     case "ScheduleError":
     case "InvalidRule":

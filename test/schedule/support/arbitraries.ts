@@ -3,7 +3,7 @@ import * as fc from "effect/FastCheck"
 
 const zones = ["UTC", ...Intl.supportedValuesOf("timeZone").filter((zone) => zone.includes("/"))]
 
-export const zone = fc.constantFrom(...zones)
+const zone = fc.constantFrom(...zones)
 
 const two = (value: number): string => String(value).padStart(2, "0")
 
@@ -27,7 +27,7 @@ const field = (least: number, most: number): fc.Arbitrary<string> => {
   )
 }
 
-export const expression = fc
+const expression = fc
   .tuple(field(0, 59), field(0, 23), field(1, 31), field(1, 12), field(0, 7))
   .map((fields) => fields.join(" "))
 
