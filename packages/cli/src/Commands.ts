@@ -28,6 +28,8 @@ import {
 
 const providers = ["openai-strict", "anthropic"] as const satisfies ReadonlyArray<StrictProvider>
 
+import { protocolOutput } from "./internal/protocolOutput.js"
+
 export type { CliCommand, Handler, Services } from "./internal/cliCommand.js"
 
 const text = (...paragraphs: ReadonlyArray<string>) =>
@@ -174,11 +176,14 @@ const mcp = Command.make(
     db,
     json
   },
+  // stdout is taken before anything is loaded: a module that prints when it is must not speak into the protocol.
   (options) =>
-    Effect.flatMap(
-      Effect.promise(() => import("./commands/mcp.js")),
-      ({ mcp }) => mcp(options)
-    )
+    Effect.flatMap(protocolOutput, (output) =>
+      Effect.flatMap(
+        Effect.promise(() => import("./commands/mcp.js")),
+        ({ mcp }) => mcp(options, output)
+      )
+    ).pipe(Effect.scoped)
 ).pipe(
   Command.withDescription(
     text(
