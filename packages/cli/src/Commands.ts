@@ -25,10 +25,9 @@ import {
   seq,
   sessionId
 } from "./internal/parameters.js"
+import { protocolOutput } from "./internal/protocolOutput.js"
 
 const providers = ["openai-strict", "anthropic"] as const satisfies ReadonlyArray<StrictProvider>
-
-import { protocolOutput } from "./internal/protocolOutput.js"
 
 export type { CliCommand, Handler, Services } from "./internal/cliCommand.js"
 
