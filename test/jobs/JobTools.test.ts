@@ -1,6 +1,10 @@
+import { CurrentAgent } from "@afterturn/agent/Agent"
 import * as AgentEvents from "@afterturn/agent/AgentEvents"
 import * as AgentMessage from "@afterturn/agent/AgentMessage"
 import { Agents } from "@afterturn/agent/Agents"
+import { CallPatience } from "@afterturn/agent/CallPatience"
+import type { RegisteredTool } from "@afterturn/agent/ToolRegistry"
+import { ToolRegistry } from "@afterturn/agent/ToolRegistry"
 import * as Job from "@afterturn/jobs/Job"
 import * as Jobs from "@afterturn/jobs/Jobs"
 import * as JobTools from "@afterturn/jobs/JobTools"
@@ -12,6 +16,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
 import * as Support from "../support/agents.js"
 import * as FakeModel from "../support/FakeModel.js"
@@ -100,6 +105,25 @@ describe("job_output", () => {
       assert.strictEqual(yield* waited({ timeout_ms: 99_999_999 }), "x\n[status: running]")
       assert.strictEqual(yield* waited({}), "x\n[status: running]")
     })
+  )
+
+  it.effect("waits no longer than whoever calls it", () =>
+    Effect.gen(function* () {
+      const agent = yield* Effect.flatMap(Agents, (agents) => agents.create({ id }))
+      yield* writing("x")
+      const [tool] = yield* Effect.flatMap(ToolRegistry, ({ tools }) => tools(agent))
+      const call = yield* (tool as RegisteredTool)
+        .handle({ job_id: "work-1", wait: true, timeout_ms: 300_000 })
+        .pipe(
+          Effect.provideService(CurrentAgent, agent),
+          Effect.provideService(CallPatience, Duration.seconds(45)),
+          Effect.fork
+        )
+      yield* TestClock.adjust("44 seconds")
+      assert.isTrue(Option.isNone(yield* Fiber.poll(call)))
+      yield* TestClock.adjust("1 seconds")
+      assert.deepInclude((yield* Fiber.join(call)).encodedResult, { job_id: "work-1", status: "running", output: "x" })
+    }).pipe(Effect.scoped, Effect.provide(layer(FakeModel.replies())))
   )
 
   it.effect("ends its wait when something waits for the agent", () => {

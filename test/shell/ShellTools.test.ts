@@ -1,5 +1,6 @@
 import * as AgentEvents from "@afterturn/agent/AgentEvents"
 import * as AgentMessage from "@afterturn/agent/AgentMessage"
+import { CallPatience } from "@afterturn/agent/CallPatience"
 import type { ApprovalDecision, ApprovalRequest } from "@afterturn/agent/Approval"
 import { Approval } from "@afterturn/agent/Approval"
 import * as ToolRegistry from "@afterturn/agent/ToolRegistry"
@@ -14,6 +15,7 @@ import * as Tool from "@effect/ai/Tool"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
@@ -266,6 +268,9 @@ describe("a command that outlasts its time", () => {
   it.effect("goes on in the background after two minutes", () => promoted({}, 120_000))
   it.effect("goes on after the time that the model named", () => promoted({ timeoutMs: 5000 }, 5000))
   it.effect("has the longest time at most", () => promoted({ timeoutMs: 99_999_999 }, 600_000))
+  it.effect("goes on once whoever called waits no longer", () =>
+    promoted({}, 45_000).pipe(Effect.provideService(CallPatience, Duration.seconds(45)))
+  )
   it.effect("takes a time that was written as text", () => promoted({ timeoutMs: " 300000 " }, 300_000))
   it.effect("takes null for what is left out", () =>
     promoted({ timeoutMs: null, workdir: null, run_in_background: null }, 120_000)

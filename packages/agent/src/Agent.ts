@@ -49,7 +49,8 @@ export class AgentClosed extends Schema.TaggedError<AgentClosed>("@afterturn/age
 export type AgentError = AgentClosed | AppendError
 
 /**
- * `running` from the moment a waking message is accepted until the agent is quiet again, and during maintenance.
+ * `running` from the moment a waking message is accepted until the agent is quiet again, and during maintenance. An agent that is
+ * driven from outside cannot be woken: it runs while its turn is open, and is idle while messages wait for somebody to take them.
  *
  * @since 0.1.0
  * @category models

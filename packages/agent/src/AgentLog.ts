@@ -120,7 +120,7 @@ const withinTurn = (current: AgentState, open: OpenTurn, event: SessionEvent): A
       const calls = content.flatMap((block) =>
         block.type === "tool-call" ? [{ callId: block.callId, name: block.name, started: false, answered: false }] : []
       )
-      return { ...current, open: { ...open, answered: true, claimed: [], calls } }
+      return { ...current, open: { ...open, answered: true, claimed: [], calls: [...open.calls, ...calls] } }
     }
     case AgentEvents.ToolCall.type:
       return { ...current, open: markCall(open, dataOf(AgentEvents.ToolCall, event).callId, { started: true }) }

@@ -113,6 +113,19 @@ export const outcomeUnknown = (call: Pick<Call, "callId" | "name">): Outcome =>
   )
 
 /**
+ * The answer to a call that its maker gave up: nobody reads it but who reads the log.
+ *
+ * @since 0.1.0
+ * @category answers
+ */
+export const cancelled = (call: Pick<Call, "callId" | "name">): Outcome =>
+  failure(
+    call,
+    "TOOL_CANCELLED",
+    "this call was cancelled by whoever made it; check what it did before you make it again"
+  )
+
+/**
  * Handlers fail with values of their tool's failure Schema; a defect is ours, never the model's to see. The handler has a fiber of
  * its own, so that one which interrupts itself is told from the end of the turn.
  */

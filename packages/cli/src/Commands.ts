@@ -303,6 +303,30 @@ const toolsCatalog = Command.make(
   )
 )
 
+const schedulePreview = Command.make(
+  "preview",
+  {
+    rule: required("rule", "JSON", "The rule, with exactly one of the keys that schedule_create has for it.", nonEmpty),
+    from: option("from", "INSTANT", "Only what comes after this RFC 3339 time. Default: now.", nonEmpty),
+    count: option("count", "N", "How many at most. Default: 5.", positive),
+    json
+  },
+  (options) =>
+    Effect.flatMap(
+      Effect.promise(() => import("./commands/schedule.js")),
+      ({ preview }) => preview(options)
+    )
+).pipe(
+  Command.withDescription(
+    text(
+      "Shows when a reminder with a rule would come due, each time in UTC and on the clocks of the rule's zone.",
+      "Local times that clocks skip or show twice are noted. With --json, an array of { at, local, note? }.",
+      `$ afterturn schedule preview --rule '{"cron":{"expression":"30 2 * * *","time_zone":"America/New_York"}}'`,
+      `$ afterturn schedule preview --rule '{"every_seconds":3600}' --from 2026-03-07T12:00:00Z --count 2`
+    )
+  )
+)
+
 /**
  * Every command, under the name of the program.
  *
@@ -335,5 +359,6 @@ export const root: CliCommand = group(
   ),
   group("jobs", text("Looks at background jobs and ends them."), leaf(jobsList), leaf(jobsOutput), leaf(jobsKill)),
   group("todo", text("Looks at todo lists."), leaf(todoShow)),
+  group("schedule", text("Looks at reminders."), leaf(schedulePreview)),
   group("tools", text("Looks at the tools of agents."), leaf(toolsCatalog))
 )("")

@@ -6,6 +6,7 @@
 import type { Agent } from "@afterturn/agent/Agent"
 import { CurrentAgent } from "@afterturn/agent/Agent"
 import * as AgentLog from "@afterturn/agent/AgentLog"
+import { limit } from "@afterturn/agent/CallPatience"
 import { SystemPrompt } from "@afterturn/agent/SystemPrompt"
 import * as ToolRegistry from "@afterturn/agent/ToolRegistry"
 import { toMillis } from "@afterturn/session-log/Instant"
@@ -261,17 +262,17 @@ const readJob =
 const reservedBytes = 400
 
 /**
- * Waits for a job's end, the time, or something else for the agent to attend to. While it waits, the end needs no notice: this call
- * will show it. When it does not, that is given back.
+ * Waits for a job's end, the time, which is no longer than the caller's own patience, or something else for the agent to attend to.
+ * While it waits, the end needs no notice: this call will show it. When it does not, that is given back.
  */
 const waitFor = ({ jobs, options, projections }: Handlers, agent: Agent, id: string, timeoutMs: number | undefined) =>
   Effect.gen(function* () {
     const { id: known } = yield* jobs.get(id, agent.id)
-    const millis = Math.min(timeoutMs ?? options.waitTimeoutMs, options.maxWaitTimeoutMs)
+    const longest = yield* limit(Math.min(timeoutMs ?? options.waitTimeoutMs, options.maxWaitTimeoutMs))
     const giveBack = jobs.background(known, agent.id)
     yield* jobs.foreground(known, agent.id)
     const snapshot = yield* Effect.raceFirst(
-      jobs.wait(known, Duration.millis(millis), agent.id),
+      jobs.wait(known, longest, agent.id),
       Effect.zipRight(somethingWaits(projections, agent), jobs.get(known, agent.id))
     ).pipe(
       Effect.onInterrupt(() => giveBack),

@@ -8,25 +8,36 @@ import * as ToolPipeline from "../ToolPipeline.js"
  * The events that end an open turn which did not end by itself: an answer to each open call, the end of the step, what goes back
  * to the inbox, the end of the turn. One atomic append, whether the turn is aborted live or found open after a crash.
  */
-export const closeOpenTurn = (open: OpenTurn, reason: AgentEvents.TurnEndReason): ReadonlyArray<EventInput> => [
+export const closeOpenTurn = (
+  open: OpenTurn,
+  reason: AgentEvents.TurnEndReason,
+  driven: Driven
+): ReadonlyArray<EventInput> => [
   ...open.calls
     .filter((call) => !call.answered)
     .map((call) =>
       AgentEvents.ToolResult.make(call.started ? ToolPipeline.outcomeUnknown(call) : ToolPipeline.notStarted(call))
     ),
   ...(open.step === null ? [] : [AgentEvents.StepEnd.make({ turn: open.turn, step: open.step })]),
-  ...putBack(open),
+  ...putBack(open, driven),
   AgentEvents.TurnEnd.make({ turn: open.turn, reason })
 ]
 
 /**
- * A turn that ends before the model answered has delivered nothing: what the user did not say himself goes back under its id, to
- * be claimed by whatever turn comes next. A goal's round is over with its turn: its goal decides whether another one opens.
+/**
+ * Who drives a turn: a model, which reads all that the log holds, or a client outside, which has only what reached it.
  */
-const putBack = (open: OpenTurn): ReadonlyArray<EventInput> => {
-  const messages = open.answered
-    ? []
-    : open.claimed.filter(({ source }) => source.kind !== "user" && source.kind !== "goal-round")
+export type Driven = "by-model" | "from-outside"
+
+/**
+ * A turn that ends before the model answered has delivered nothing: what the user did not say himself goes back under its id, to
+ * be claimed by whatever turn comes next. To a client it has not delivered what the client has not shown to have read. A goal's round
+ * is over with its turn: its goal decides whether another one opens.
+ */
+const putBack = (open: OpenTurn, driven: Driven): ReadonlyArray<EventInput> => {
+  const unanswered = open.answered ? [] : open.claimed.filter(({ source }) => source.kind !== "user")
+  const unread = driven === "from-outside" ? open.claimed : unanswered
+  const messages = unread.filter(({ source }) => source.kind !== "goal-round")
   return messages.length === 0
     ? []
     : [AgentEvents.InboxSpliced.make({ list: "nextStep", op: "insert", messages, turn: open.turn })]

@@ -14,11 +14,9 @@ import type { AgentOptions } from "../AgentConfig.js"
 import * as AgentEvents from "../AgentEvents.js"
 import * as AgentLog from "../AgentLog.js"
 import type { AgentMessage, NewMessage } from "../AgentMessage.js"
-import type { AgentModel } from "../AgentModel.js"
-import type { Compaction } from "../Compaction.js"
 import type { History } from "../History.js"
-import type { SystemPrompt } from "../SystemPrompt.js"
 import type { ToolRegistry } from "../ToolRegistry.js"
+import type { Driven } from "./closing.js"
 import { claim, closeOpenTurn, discard, discardQueued } from "./closing.js"
 
 /**
@@ -28,9 +26,6 @@ export interface Runtime {
   readonly log: Context.Tag.Service<SessionLog>
   readonly types: Context.Tag.Service<EventTypes>
   readonly registry: Context.Tag.Service<ToolRegistry>
-  readonly systemPrompt: Context.Tag.Service<SystemPrompt>
-  readonly model: Context.Tag.Service<AgentModel>
-  readonly compaction: Context.Tag.Service<Compaction> | undefined
   readonly config: AgentOptions
 }
 
@@ -51,13 +46,17 @@ export type Phase =
  * One live agent. The mutable fields change only inside `locked`, together with the append that they mirror: `state` is the fold of
  * the log at all times.
  */
-export interface Live {
+export interface Live<out R extends Runtime = Runtime> {
   readonly id: SessionId
   readonly header: SessionHeader
-  readonly runtime: Runtime
+  readonly runtime: R
+  /** Whether messages that wait open turns by themselves. Else somebody outside takes them, and the agent is idle meanwhile. */
+  readonly wakesItself: boolean
   readonly lock: Effect.Semaphore
   /** Open while the driver should look whether a turn can be opened. */
   readonly latch: Effect.Latch
+  /** Closed while maintenance holds the idle phase. */
+  readonly available: Effect.Latch
   readonly output: PubSub.PubSub<AgentOutput>
   readonly status: SubscriptionRef.SubscriptionRef<"idle" | "running">
   state: AgentLog.AgentState
@@ -106,7 +105,7 @@ export const commit = (
  * Publishes the status and, when a turn can be opened, rouses the driver. Call it at the end of a locked step.
  */
 export const refresh = (live: Live): Effect.Effect<void> => {
-  const wanted = live.wake && hasMessages(live.state)
+  const wanted = wantsTurn(live)
   const status =
     live.phase._tag === "turn" || live.phase._tag === "maintenance" || (live.phase._tag === "idle" && wanted)
       ? "running"
@@ -117,6 +116,9 @@ export const refresh = (live: Live): Effect.Effect<void> => {
   )
   return live.phase._tag === "idle" && wanted ? Effect.zipRight(publish, live.latch.open) : publish
 }
+
+/** Whether a turn is about to open. */
+const wantsTurn = (live: Live): boolean => live.wakesItself && live.wake && hasMessages(live.state)
 
 const hasMessages = (state: AgentLog.AgentState): boolean => state.nextTurn.length > 0 || state.nextStep.length > 0
 
@@ -261,13 +263,21 @@ export const closeTurn = (
       if (phase._tag !== "turn" || phase.turn !== turn || live.state.open === null) return Effect.void
       const discards = reason.kind === "aborted" && !phase.keepInbox ? discardQueued(live.state) : []
       return Effect.zipRight(
-        commit(live, [...discards, ...closeOpenTurn(live.state.open, reason)]),
+        commit(live, [...discards, ...closeOpenTurn(live.state.open, reason, drivenBy(live))]),
         Effect.suspend(() => becomeIdle(live, reason.kind !== "error" && live.state.nextTurn.length > 0))
       )
     })
   )
 
-const becomeIdle = (live: Live, wake: boolean): Effect.Effect<void> =>
+/**
+ * Who drives the turns of an agent.
+ */
+export const drivenBy = (live: Pick<Live, "wakesItself">): Driven => (live.wakesItself ? "by-model" : "from-outside")
+
+/**
+ * Leaves a turn or maintenance; `wake`: whether something that waits asks for a turn.
+ */
+export const becomeIdle = (live: Live, wake: boolean): Effect.Effect<void> =>
   Effect.suspend(() => {
     live.phase = { _tag: "idle" }
     live.wake = wake
@@ -305,18 +315,21 @@ export const maintenance = <A, E, R>(live: Live, effect: Effect.Effect<A, E, R>)
     locked(
       live,
       Effect.suspend(() => {
-        if (live.phase._tag !== "idle" || (live.wake && hasMessages(live.state))) {
+        if (live.phase._tag !== "idle" || wantsTurn(live)) {
           return Effect.fail(new AgentBusy({ sessionId: live.id }))
         }
         live.phase = { _tag: "maintenance" }
-        return refresh(live)
+        return Effect.zipRight(live.available.close, refresh(live))
       })
     ),
     () => effect,
     () =>
       locked(
         live,
-        Effect.suspend(() => (live.phase._tag === "maintenance" ? becomeIdle(live, live.wake) : Effect.void))
+        Effect.zipRight(
+          live.available.open,
+          Effect.suspend(() => (live.phase._tag === "maintenance" ? becomeIdle(live, live.wake) : Effect.void))
+        )
       )
   )
 

@@ -1,18 +1,22 @@
 import type { AppendError, ReadError } from "@afterturn/session-log/SessionLog"
 import { SessionLogCorrupt } from "@afterturn/session-log/SessionLog"
 import * as Prompt from "@effect/ai/Prompt"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as PubSub from "effect/PubSub"
 import * as Stream from "effect/Stream"
 import type { Agent } from "../Agent.js"
 import { CurrentAgent } from "../Agent.js"
 import * as AgentEvents from "../AgentEvents.js"
+import type { AgentModel } from "../AgentModel.js"
+import type { Compaction } from "../Compaction.js"
 import * as HistoryModule from "../History.js"
 import type { ModelError } from "../ModelError.js"
+import type { SystemPrompt } from "../SystemPrompt.js"
 import * as ToolPipeline from "../ToolPipeline.js"
 import type { RegisteredTool } from "../ToolRegistry.js"
 import { toJson } from "./json.js"
-import type { Live } from "./live.js"
+import type { Live, Runtime } from "./live.js"
 import { closeStep, commit } from "./live.js"
 import type { ModelAnswer, Spectator } from "./modelRequest.js"
 import { requestAnswer } from "./modelRequest.js"
@@ -22,8 +26,19 @@ import { requestAnswer } from "./modelRequest.js"
  */
 export type TurnFailure = ModelError | AppendError | ReadError
 
+/**
+ * What a turn of a model needs beside what every agent does.
+ */
+export interface LoopRuntime extends Runtime {
+  readonly systemPrompt: Context.Tag.Service<SystemPrompt>
+  readonly model: Context.Tag.Service<AgentModel>
+  readonly compaction: Context.Tag.Service<Compaction> | undefined
+}
+
+type LoopLive = Live<LoopRuntime>
+
 interface TurnContext {
-  readonly live: Live
+  readonly live: LoopLive
   readonly turn: number
   readonly history: HistoryModule.History
   readonly system: string
@@ -34,7 +49,7 @@ interface TurnContext {
 /**
  * The steps of an opened turn, to its end.
  */
-export const runTurn = (live: Live, agent: Agent, turn: number): Effect.Effect<void, TurnFailure> =>
+export const runTurn = (live: LoopLive, agent: Agent, turn: number): Effect.Effect<void, TurnFailure> =>
   Effect.flatMap(beginTurn(live, agent, turn), (context) =>
     Effect.provideService(runSteps(context), CurrentAgent, agent)
   )
@@ -45,7 +60,7 @@ const runSteps = Effect.fnUntraced(function* (context: TurnContext) {
 })
 
 /** A history that is too long is shortened before the prompt is rendered: what was known of it is stated there again. */
-const beginTurn = Effect.fnUntraced(function* (live: Live, agent: Agent, turn: number) {
+const beginTurn = Effect.fnUntraced(function* (live: LoopLive, agent: Agent, turn: number) {
   const { registry, systemPrompt } = live.runtime
   const history = live.history ?? (yield* loadHistory(live))
   yield* compactIfLong(live, agent, history)
@@ -65,7 +80,7 @@ const beginTurn = Effect.fnUntraced(function* (live: Live, agent: Agent, turn: n
  * The log hands out events whose data it has not compared with their types: that is done here, once. All events are read, for only
  * then does the log see a gap: a model is not asked on a history that has lost something.
  */
-const loadHistory = Effect.fnUntraced(function* (live: Live) {
+const loadHistory = Effect.fnUntraced(function* (live: LoopLive) {
   const { log, types } = live.runtime
   const history = new HistoryModule.History()
   yield* Stream.runForEach(log.read(live.id), (event) => {
@@ -79,7 +94,7 @@ const loadHistory = Effect.fnUntraced(function* (live: Live) {
 })
 
 /** What this turn claimed is never summarized away: it is what the turn is about. */
-const compactIfLong = Effect.fnUntraced(function* (live: Live, agent: Agent, history: HistoryModule.History) {
+const compactIfLong = Effect.fnUntraced(function* (live: LoopLive, agent: Agent, history: HistoryModule.History) {
   const { compaction, config } = live.runtime
   if (compaction === undefined || history.estimatedTokens <= config.maxHistoryTokens) return
   const throughSeq = live.turnStartSeq

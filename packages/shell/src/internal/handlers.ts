@@ -1,6 +1,7 @@
 import type { Agent } from "@afterturn/agent/Agent"
 import { CurrentAgent } from "@afterturn/agent/Agent"
 import type { Approval } from "@afterturn/agent/Approval"
+import { limit } from "@afterturn/agent/CallPatience"
 import type { JobId } from "@afterturn/jobs/Job"
 import { isTerminal } from "@afterturn/jobs/Job"
 import type { JobSpool } from "@afterturn/jobs/JobSpool"
@@ -54,9 +55,11 @@ export const runAsJob = (handlers: JobHandlers, input: BashInput): Effect.Effect
     if (Option.isNone(agent)) return yield* noOwningSession
     const command = yield* allowed(handlers, agent.value, input)
     const job = yield* handlers.shell.job(command)
-    return yield* input.run_in_background === true
-      ? inBackground(handlers, agent.value, job)
-      : inForeground(handlers, agent.value, job, timeOf(handlers.options, input))
+    if (input.run_in_background === true) return yield* inBackground(handlers, agent.value, job)
+    const time = timeOf(handlers.options, input)
+    // Where a command can go on in the background, it need not outlast whoever waits for it.
+    const held = handlers.options.enableRunInBackground ? yield* limit(time) : time
+    return yield* inForeground(handlers, agent.value, job, held)
   }).pipe(Effect.mapError(refusal))
 
 const noOwningSession = new ShellToolError({

@@ -1,0 +1,8 @@
+export * as CronExpression from "./CronExpression.js"
+export * as InvalidRule from "./InvalidRule.js"
+export * as Occurrences from "./Occurrences.js"
+export * as ReminderRule from "./ReminderRule.js"
+export * as RuleInput from "./RuleInput.js"
+export * as RulePreview from "./RulePreview.js"
+export * as RuleText from "./RuleText.js"
+export * as TimeZone from "./TimeZone.js"
