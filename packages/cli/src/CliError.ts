@@ -5,6 +5,7 @@
  */
 import type { AgentBusy, AgentClosed } from "@afterturn/agent/Agent"
 import type { InvalidModelRoute } from "@afterturn/agent/AgentModel"
+import type { GoalError } from "@afterturn/goals/Goals"
 import type { JobNotFound } from "@afterturn/jobs/JobsError"
 import type { CommandUnanswered } from "@afterturn/session-log/MailboxError"
 import type { AppendError, ReadError } from "@afterturn/session-log/SessionLog"
@@ -22,12 +23,12 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
 /**
- * Exit codes of the process. A signal gives 128 and its number: `interrupted` is that of Ctrl-C.
+ * Exit codes of the process; `blocked` is that of a goal which was stopped. A signal gives 128 and its number: `interrupted` is that of Ctrl-C.
  *
  * @since 0.1.0
  * @category constants
  */
-export const exitCodes = { ok: 0, failure: 1, usage: 2, interrupted: 130 } as const
+export const exitCodes = { ok: 0, failure: 1, usage: 2, blocked: 3, interrupted: 130 } as const
 
 /**
  * A command failed. `code` is stable; `message` is one line and says what to do where something can be done.
@@ -62,6 +63,7 @@ export type ForeignError =
   | AgentClosed
   | CommandUnanswered
   | JobNotFound
+  | GoalError
 
 /**
  * The command line itself is wrong.
@@ -82,6 +84,15 @@ export const failure = (code: string, message: string): CliError =>
   new CliError({ code, message: oneLine(message), exit: exitCodes.failure })
 
 /**
+ * A goal that was stopped before it was reached.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const blocked = (message: string): CliError =>
+  new CliError({ code: "goal_blocked", message: oneLine(message), exit: exitCodes.blocked })
+
+/**
  * An error of another package: its tag in snake case is the code, `store_` and the reason for one of the store.
  *
  * @since 0.1.0
@@ -93,6 +104,15 @@ export const fromError = (error: ForeignError | CliError): CliError => {
       return error
     case "InvalidModelRoute":
       return usage(error.message)
+    case "NoGoal":
+    case "StaleGoal":
+    case "GoalExists":
+    case "GoalTransition":
+    case "InvalidGoal":
+    case "GoalExhausted":
+    case "CompletionRefused":
+    case "CorruptGoalLog":
+      return failure(error.code, error.message)
     case "SessionStoreError":
       return failure(`store_${error.reason.replaceAll("-", "_")}`, error.message)
     default:

@@ -11,6 +11,12 @@ import * as Approval from "@afterturn/agent/Approval"
 import type { SystemPrompt } from "@afterturn/agent/SystemPrompt"
 import type { ToolRegistry } from "@afterturn/agent/ToolRegistry"
 import type { Wakes } from "@afterturn/agent/Wakes"
+import type { GoalConfig } from "@afterturn/goals/GoalConfig"
+import * as GoalDriver from "@afterturn/goals/GoalDriver"
+import * as GoalPrompt from "@afterturn/goals/GoalPrompt"
+import type { Goals } from "@afterturn/goals/Goals"
+import * as GoalTools from "@afterturn/goals/GoalTools"
+import * as GoalWakes from "@afterturn/goals/GoalWakes"
 import * as JobDelivery from "@afterturn/jobs/JobDelivery"
 import type { JobSpool } from "@afterturn/jobs/JobSpool"
 import * as Jobs from "@afterturn/jobs/Jobs"
@@ -32,8 +38,10 @@ import type { Path } from "@effect/platform/Path"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import { serveKills } from "./Compose/JobKill.js"
+import type { GoalsLayerOptions } from "./Compose/Goals.js"
+import { goalsLayer } from "./Compose/Goals.js"
 import { jobsConfig, shell, spoolLayer } from "./Compose/Jobs.js"
+import { serveCommands } from "./Compose/Serve.js"
 import type { Store } from "./Compose/Store.js"
 import { emptyStoreLayer, storeLayer } from "./Compose/Store.js"
 import { todoConfig } from "./Compose/Todo.js"
@@ -55,6 +63,8 @@ export interface AgentLayerOptions {
   readonly agent?: Partial<AgentOptions> & { readonly introduction?: string }
   /** Who decides what the agent may do. Default: nobody is there to ask, so that it may do nothing that has to be approved. */
   readonly approval?: Parameters<typeof Approval.layer>[0]
+  /** What differs about goals. */
+  readonly goals?: GoalsLayerOptions
   /** How a scripted model speaks. */
   readonly scripted?: Pick<ScriptedModel.ScriptedModelOptions, "deltaDelay" | "deltaLength">
 }
@@ -71,6 +81,8 @@ export type AgentServices =
   | AgentExtensions
   | AgentModel.AgentModel
   | Approval.Approval
+  | GoalConfig
+  | Goals
   | Jobs.Jobs
   | JobsConfig
   | JobSpool
@@ -139,7 +151,7 @@ const mute = Layer.effect(
   })
 )
 
-const capabilities = ({ approval, db }: Pick<AgentLayerOptions, "approval" | "db">) =>
+const capabilities = ({ approval, db, goals }: Pick<AgentLayerOptions, "approval" | "db" | "goals">) =>
   Layer.mergeAll(
     TodoTools.layer,
     TodoPrompt.layer,
@@ -147,8 +159,13 @@ const capabilities = ({ approval, db }: Pick<AgentLayerOptions, "approval" | "db
     shellTools,
     JobDelivery.layer(),
     JobWakes.layer(),
-    serveKills
+    GoalDriver.layer,
+    GoalTools.layer,
+    GoalPrompt.layer,
+    GoalWakes.layer,
+    serveCommands
   ).pipe(
+    Layer.provideMerge(goalsLayer(goals)),
     Layer.provideMerge(Layer.mergeAll(Todo.layer, Jobs.layerLocal, Approval.layer(approval ?? askNobody))),
     Layer.provideMerge(Layer.mergeAll(todoConfig, jobsConfig, spoolLayer(db)))
   )

@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import * as AgentEvents from "@afterturn/agent/AgentEvents"
+import { GoalChange } from "@afterturn/goals/GoalEvents"
 import * as JobEvents from "@afterturn/jobs/JobEvents"
 import * as EventTypes from "@afterturn/session-log/EventTypes"
 import * as NodeHost from "@afterturn/session-log/Host/Node"
@@ -33,7 +34,7 @@ export type Store =
   | Mailbox.Mailbox
 
 /** Every type of event that a command may meet, whether or not an agent runs. */
-const layerEventTypes = EventTypes.layerRegister(...AgentEvents.all, ...JobEvents.all, TodoLog.TodoWrite)
+const layerEventTypes = EventTypes.layerRegister(...AgentEvents.all, ...JobEvents.all, GoalChange, TodoLog.TodoWrite)
 
 /**
  * The sessions in a database file, which is made when there is none.

@@ -1,6 +1,8 @@
 import type { Agent } from "@afterturn/agent/Agent"
 import * as AgentEvents from "@afterturn/agent/AgentEvents"
 import * as AgentLog from "@afterturn/agent/AgentLog"
+import type { Goal } from "@afterturn/goals/Goal"
+import { Goals } from "@afterturn/goals/Goals"
 import type { JobSnapshot } from "@afterturn/jobs/Job"
 import { isTerminal } from "@afterturn/jobs/Job"
 import * as JobLog from "@afterturn/jobs/JobLog"
@@ -23,12 +25,14 @@ export interface Outstanding {
   readonly held: ReadonlyArray<string>
   /** Whether a notice is about to open a turn. */
   readonly wakes: boolean
+  /** The goal that opens the next round, if one does. */
+  readonly goal: Goal | undefined
 }
 
-export const nothingLeft: Outstanding = { asOfSeq: -1, running: [], held: [], wakes: false }
+export const nothingLeft: Outstanding = { asOfSeq: -1, running: [], held: [], wakes: false, goal: undefined }
 
 /** Of an agent that is idle. */
-export const look = (id: SessionId): Effect.Effect<Outstanding, ReadError, Projections | SessionLog> =>
+export const look = (id: SessionId): Effect.Effect<Outstanding, ReadError, Goals | Projections | SessionLog> =>
   Effect.gen(function* () {
     const projections = yield* Projections
     const { asOfSeq, value: ledger } = yield* projections.get(id, JobLog.ledger)
@@ -44,9 +48,17 @@ export const look = (id: SessionId): Effect.Effect<Outstanding, ReadError, Proje
       asOfSeq,
       running: Object.values(ledger.open),
       held: wakes ? [] : [...new Set([...waiting, ...untold])],
-      wakes
+      wakes,
+      goal: yield* armedGoal(id)
     }
   })
+
+const armedGoal = (id: SessionId) =>
+  Effect.flatMap(Goals, (goals) => goals.get(id)).pipe(
+    // Nothing opens a round then.
+    Effect.catchTag("CorruptGoalLog", () => Effect.succeed(undefined)),
+    Effect.map((goal) => (goal?.activation === "armed" ? goal : undefined))
+  )
 
 /** A notice whose turn failed wakes again later: what failed it would fail the next one too, so nobody stays for that. */
 const lastTurnFailed = (id: SessionId, toSeq: number) =>
@@ -63,9 +75,12 @@ const lastTurnFailed = (id: SessionId, toSeq: number) =>
 const recentEvents = 500
 
 /**
- * Waits until an agent is idle, none of its jobs runs, and no notice is about to wake it; answers what is left then.
+ * Waits until an agent is idle, none of its jobs runs, no notice is about to wake it, and no goal opens a round; answers what is left
+ * then.
  */
-export const untilSettled = (agent: Agent): Effect.Effect<Outstanding, ReadError, Jobs | Projections | SessionLog> =>
+export const untilSettled = (
+  agent: Agent
+): Effect.Effect<Outstanding, ReadError, Goals | Jobs | Projections | SessionLog> =>
   Effect.gen(function* () {
     const log = yield* SessionLog
     let before = { asOfSeq: -1, since: 0 }
@@ -74,7 +89,7 @@ export const untilSettled = (agent: Agent): Effect.Effect<Outstanding, ReadError
       const now = yield* Clock.currentTimeMillis
       const left = yield* look(agent.id)
       if (left.asOfSeq !== before.asOfSeq) before = { asOfSeq: left.asOfSeq, since: now }
-      if (left.running.length > 0 || left.wakes) {
+      if (left.running.length > 0 || left.wakes || left.goal !== undefined) {
         if (now - before.since >= Duration.toMillis(patience) && !(yield* anyRuns(agent.id))) return left
         yield* moved(agent.id, left.asOfSeq)
       } else if ((yield* log.lastSeq(agent.id)) === left.asOfSeq && (yield* agent.status) === "idle") return left
