@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { peersFolder } from "./folder.mjs"
 
 const version = "0.1.0-rc.8"
-const packages = ["agent-loop", "session-persistence-jsonl", "tool-todo"].map(
+const packages = ["agent-loop", "jobs-local", "session-persistence-jsonl", "tool-jobs", "tool-todo"].map(
   (name) => `@deepseek-ai/dsh-${name}@${version}`
 )
 

@@ -28,7 +28,10 @@ export class Peers {
       return undefined
     }
     const peers = new Peers(
-      fork(join(peersSource, "worker.mjs"), { stdio: ["ignore", "ignore", "inherit", "ipc"], execArgv: [] })
+      fork(join(peersSource, "worker.mjs"), {
+        stdio: ["ignore", "ignore", "inherit", "ipc"],
+        execArgv: ["--expose-gc"]
+      })
     )
     await peers.answer()
     return peers

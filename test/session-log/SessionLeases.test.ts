@@ -303,6 +303,8 @@ describe("a lease that is taken over", () => {
       assert.isFalse(yield* isLost(lease))
       for (let second = 0; second < 6; second++) yield* TestClock.adjust("1 second")
       assert.isTrue(yield* isLost(lease))
+      // No other host is blamed for it.
+      assert.include((yield* lease.lost).message, "could not be renewed before it expired, since")
       yield* leasesOf(two).acquire(id)
       yield* logOf(two).append(id, added(10))
       // What the old holder knew of the session is not trusted any more.

@@ -218,3 +218,17 @@ describe("a read of a damaged session", () => {
     }).pipe(Effect.provide(sqlite))
   )
 })
+
+describe("an append to a damaged session", () => {
+  it.effect("that would overwrite an event says that what is stored contradicts itself, and stores nothing", () =>
+    Effect.gen(function* () {
+      const log = yield* SessionLog
+      const id = yield* prepared
+      yield* damage(`UPDATE afterturn_sessions SET last_seq = 600 WHERE id = '${id}'`)
+      const error = yield* Effect.flip(log.append(id, added(6)))
+      assert.deepInclude(error, { _tag: "SessionStoreError", reason: "unavailable" })
+      assert.include(error.message, "an event stands where the next one belongs; see `afterturn sessions verify`")
+      assert.strictEqual((yield* log.header(id)).lastSeq, 600)
+    }).pipe(Effect.provide(sqlite))
+  )
+})

@@ -92,15 +92,18 @@ export const inProcess = (
     /** Of a terminal; none: a pipe. */
     readonly columns?: number
     readonly reads?: number
+    /** Why the writes after those fail; none: the reader has left. */
+    readonly fault?: string
   }
 ): Effect.Effect<Finished> =>
   Effect.suspend(() => {
     let stdout = ""
     let stderr = ""
     let reads = options?.reads ?? Infinity
+    const fault = options?.fault === undefined ? {} : { fault: options.fault }
     const write = (text: string) =>
       Effect.suspend(() => {
-        if (reads-- <= 0) return Effect.fail(new StdoutClosed())
+        if (reads-- <= 0) return Effect.fail(new StdoutClosed(fault))
         stdout += text
         return Effect.void
       })

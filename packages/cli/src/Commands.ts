@@ -41,7 +41,20 @@ const db = option(
 
 const json = flag("json", "Results as JSON on stdout, errors as JSON on stderr.")
 
-const model = option("model", "ROUTE", "The model: scripted:FILE. Default: $AFTERTURN_MODEL.", nonEmpty)
+const model = option(
+  "model",
+  "ROUTE",
+  "The model: anthropic:NAME, openai:NAME or scripted:FILE. Default: $AFTERTURN_MODEL, else a model of the provider whose key is in " +
+    "$ANTHROPIC_API_KEY or $OPENAI_API_KEY.",
+  nonEmpty
+)
+
+const baseUrl = option(
+  "base-url",
+  "URL",
+  "A server that is compatible with the model's provider. Default: $ANTHROPIC_BASE_URL or $OPENAI_BASE_URL, else the provider's own.",
+  nonEmpty
+)
 
 const approve = option(
   "approve",
@@ -79,6 +92,7 @@ const run = Command.make(
       sessionId
     ),
     model,
+    baseUrl,
     maxWait: option(
       "max-wait",
       "DURATION",
@@ -119,7 +133,8 @@ const run = Command.make(
       "It stays while background jobs run, and for the turns that their ends open. What still runs when --max-wait is over is cancelled.",
       "With --goal it stays until the goal is complete (0), or stopped and why (3).",
       "Exits 1 when a turn ended in an error, when --max-wait was over, or when another process drives the session.",
-      '$ afterturn run --model scripted:demo.json "tidy up the changelog"',
+      '$ afterturn run --model anthropic:claude-sonnet-4-5 "tidy up the changelog"',
+      '$ afterturn run --model openai:qwen3 --base-url http://localhost:11434/v1 "say hello"',
       "$ git diff | afterturn run --session review -",
       "$ afterturn run --goal 'all tests pass' --check 'pnpm test' --max-rounds 20"
     )
@@ -136,6 +151,7 @@ const chat = Command.make(
       sessionId
     ),
     model,
+    baseUrl,
     approve,
     db,
     json

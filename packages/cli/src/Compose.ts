@@ -23,11 +23,8 @@ import * as Jobs from "@afterturn/jobs/Jobs"
 import type { JobsConfig } from "@afterturn/jobs/JobsConfig"
 import * as JobTools from "@afterturn/jobs/JobTools"
 import * as JobWakes from "@afterturn/jobs/JobWakes"
-import type { Projections } from "@afterturn/session-log/Projection"
 import type { SessionStoreError } from "@afterturn/session-log/SessionStore"
 import * as ShellTools from "@afterturn/shell/ShellTools"
-import type { InvalidScript } from "@afterturn/testing/Script"
-import * as ScriptedModel from "@afterturn/testing/ScriptedModel"
 import * as Todo from "@afterturn/todo/Todo"
 import type { TodoConfig } from "@afterturn/todo/TodoConfig"
 import * as TodoPrompt from "@afterturn/todo/TodoPrompt"
@@ -41,6 +38,8 @@ import * as Stream from "effect/Stream"
 import type { GoalsLayerOptions } from "./Compose/Goals.js"
 import { goalsLayer } from "./Compose/Goals.js"
 import { jobsConfig, shell, spoolLayer } from "./Compose/Jobs.js"
+import type { ModelLayerError, ModelOptions } from "./Compose/Model.js"
+import { load as loadModel } from "./Compose/Model.js"
 import { serveCommands } from "./Compose/Serve.js"
 import type { Store } from "./Compose/Store.js"
 import { emptyStoreLayer, storeLayer } from "./Compose/Store.js"
@@ -54,19 +53,15 @@ export { todoConfig } from "./Compose/Todo.js"
  * @since 0.1.0
  * @category models
  */
-export interface AgentLayerOptions {
+export interface AgentLayerOptions extends ModelOptions {
   /** The database file; made when there is none. */
   readonly db: string
-  /** The model, such as `scripted:FILE`. */
-  readonly route: string
   /** Limits that differ from the defaults, and how the system prompt begins. */
   readonly agent?: Partial<AgentOptions> & { readonly introduction?: string }
   /** Who decides what the agent may do. Default: nobody is there to ask, so that it may do nothing that has to be approved. */
   readonly approval?: Parameters<typeof Approval.layer>[0]
   /** What differs about goals. */
   readonly goals?: GoalsLayerOptions
-  /** How a scripted model speaks. */
-  readonly scripted?: Pick<ScriptedModel.ScriptedModelOptions, "deltaDelay" | "deltaLength">
 }
 
 /**
@@ -99,11 +94,7 @@ export type AgentServices =
  * @since 0.1.0
  * @category models
  */
-export type AgentLayerError =
-  | AgentModel.InvalidModelRoute
-  | InvalidScript
-  | ScriptedModel.ScriptUnreadable
-  | SessionStoreError
+export type AgentLayerError = ModelLayerError | SessionStoreError
 
 const introduction =
   "You are Afterturn, an agent that a person talks to in a terminal. You keep working between their messages: what you start " +
@@ -182,24 +173,3 @@ const shellTools = ShellTools.layer().pipe(
   // The defaults are known to be fine.
   Layer.orDie
 )
-
-/** Reads what the model needs before anything else is opened. */
-const loadModel = ({
-  route,
-  scripted
-}: AgentLayerOptions): Effect.Effect<
-  Layer.Layer<AgentModel.AgentModel, never, Projections>,
-  AgentModel.InvalidModelRoute | InvalidScript | ScriptedModel.ScriptUnreadable,
-  FileSystem
-> =>
-  Effect.gen(function* () {
-    const { name, provider } = yield* AgentModel.parseRoute(route)
-    if (provider !== "scripted") {
-      return yield* new AgentModel.InvalidModelRoute({
-        route,
-        reason: `this release has no ${provider} models; expected scripted:FILE`
-      })
-    }
-    const script = yield* ScriptedModel.load(name)
-    return Layer.effect(AgentModel.AgentModel, ScriptedModel.fromScript(script, { name, ...scripted }))
-  })

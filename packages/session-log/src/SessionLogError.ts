@@ -79,10 +79,16 @@ export class SessionLeased extends Schema.TaggedError<SessionLeased>("@afterturn
  * @category errors
  */
 export class LeaseLost extends Schema.TaggedError<LeaseLost>("@afterturn/session-log/LeaseLost")("LeaseLost", {
-  sessionId: SessionId
+  sessionId: SessionId,
+  /** Why the lease could not be kept, when it is not that another host has taken it. */
+  fault: Schema.optionalWith(Schema.String, { exact: true })
 }) {
   override get message(): string {
-    return `the lease of session "${this.sessionId}" was lost: another host drives it now`
+    const why =
+      this.fault === undefined
+        ? "another host drives it now"
+        : `it could not be renewed before it expired, since ${this.fault}; resume the session once that is mended`
+    return `the lease of session "${this.sessionId}" was lost: ${why}`
   }
 }
 

@@ -45,6 +45,7 @@ import { budgets } from "./goal.js"
 export interface RunOptions {
   readonly session: Option.Option<SessionId>
   readonly model: Option.Option<string>
+  readonly baseUrl: Option.Option<string>
   readonly maxWait: Option.Option<Duration.Duration>
   readonly approve: Option.Option<Approve.Policy>
   readonly db: Option.Option<string>
@@ -83,8 +84,9 @@ export const run = (options: RunOptions): Handler =>
     const approval = { policy: Approve.resolve(options.approve, route) }
     const check = Option.map(options.check, (command) => ({ check: { command, workdir: process.cwd() } }))
     const goals = { rearmOnResume: work._tag === "Goal", ...Option.getOrElse(check, () => ({})) }
-    yield* Effect.provide(live, agentLayer({ db, route, approval, goals }))
-  }).pipe(Effect.mapError(fromError))
+    const baseUrl = Option.getOrUndefined(options.baseUrl)
+    yield* Effect.provide(live, agentLayer({ db, route, baseUrl, approval, goals }))
+  }).pipe(Effect.mapError((error) => (error._tag === "StdoutClosed" ? error : fromError(error))))
 
 const readWork = (options: RunOptions) =>
   Effect.gen(function* (): Effect.fn.Return<Work, CliError, Services> {
@@ -136,6 +138,9 @@ const converse = (options: LiveOptions) =>
       cancelled: stay.left.running.length,
       maxWait: stay.inTime ? Option.none() : options.maxWait
     })
+    // Only now: the turn was paid for, and what it came to is in the log.
+    const closed = printer.closed()
+    if (closed !== undefined) return yield* closed
   })
 
 /**

@@ -129,6 +129,13 @@ const readHeader = (state: State, value: unknown): Read => {
   if (Either.isLeft(header)) {
     return rejected(state.line, describe(header.left, "header"))
   }
+  const { parent, seedLength = 0 } = header.right
+  if (parent === undefined && seedLength > 0) {
+    return rejected(
+      state.line,
+      `expected a parent, from which the first ${seedLength} events (seedLength) are, got none`
+    )
+  }
   state.header = header.right
   return Either.void
 }
@@ -165,8 +172,10 @@ const finish = (
   if (header === undefined) return rejected(1, "expected a session header, got nothing")
   const seedLength = header.seedLength ?? 0
   if (seedLength > events) return rejected(1, `expected at least ${seedLength} events (seedLength), got ${events}`)
+  const id = renamed ?? header.id
+  if (header.parent === id) return rejected(1, `expected another session as parent, got "${id}" itself`)
   return Either.right({
-    id: renamed ?? header.id,
+    id,
     version: header.version,
     createdAt: toMillis(header.createdAt),
     cwd: header.cwd ?? null,

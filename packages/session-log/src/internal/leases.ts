@@ -122,9 +122,10 @@ const keep = (context: LeaseContext, driver: Driver, row: StoredLease): Effect.E
       expiresAt: row.expiresAt,
       isLost: false,
       recent: new Recent(),
-      lose: () => {
+      lose: (fault) => {
         held.isLost = true
-        Deferred.unsafeDone(lost, Effect.succeed(new LeaseLost({ sessionId: row.sessionId })))
+        const facts = fault === undefined ? {} : { fault }
+        Deferred.unsafeDone(lost, Effect.succeed(new LeaseLost({ sessionId: row.sessionId, ...facts })))
       }
     }
     driver.lease = held
@@ -139,39 +140,47 @@ const keep = (context: LeaseContext, driver: Driver, row: StoredLease): Effect.E
  */
 const heartbeat = (context: LeaseContext, id: SessionId, tracked: Tracked, held: HeldLease): Effect.Effect<void> =>
   Effect.gen(function* () {
+    const retry = Math.min(retryMillis, context.heartbeatMillis)
     let pause = context.heartbeatMillis
+    let fault: string | undefined
     while (true) {
       yield* Effect.sleep(pause)
-      const renewed = yield* renew(context, id, tracked, held)
-      if (renewed === "gone") return held.lose()
-      pause = renewed === "kept" ? context.heartbeatMillis : Math.min(retryMillis, context.heartbeatMillis)
+      const renewal = yield* renew(context, id, tracked, held)
+      if (renewal._tag === "Gone") return held.lose(renewal.fault)
+      const next = renewal._tag === "Unknown" ? renewal.fault : undefined
+      // Said when it begins, not each second while it lasts.
+      if (next !== undefined && next !== fault) {
+        yield* Effect.logWarning(`the lease of session "${id}" could not be renewed, it is tried again: ${next}`)
+      }
+      fault = next
+      pause = fault === undefined ? context.heartbeatMillis : retry
     }
   })
+
+/** How a renewal went. `Gone` without a fault: the store says that the lease is another's. */
+type Renewal =
+  | { readonly _tag: "Kept" }
+  | { readonly _tag: "Unknown"; readonly fault: string }
+  | { readonly _tag: "Gone"; readonly fault?: string }
 
 /** Between the attempts to renew a lease while the store fails. */
 const retryMillis = 1000
 
-const renew = (
-  context: LeaseContext,
-  id: SessionId,
-  tracked: Tracked,
-  held: HeldLease
-): Effect.Effect<"kept" | "gone" | "unknown"> =>
+const renew = (context: LeaseContext, id: SessionId, tracked: Tracked, held: HeldLease): Effect.Effect<Renewal> =>
   withNow((now) => {
     const expiresAt = expiresAfter(context, now)
     return context.store.renewLease(id, held.epoch, expiresAt).pipe(
-      Effect.map((renewed) => {
+      Effect.map((renewed): Renewal => {
         // Since the expiry others could append without a lease.
         if (now >= held.expiresAt) tracked.lastSeq = undefined
-        if (!renewed) return "gone"
+        if (!renewed) return { _tag: "Gone" }
         held.expiresAt = expiresAt
-        return "kept"
+        return { _tag: "Kept" }
       }),
-      Effect.catchAll((error) =>
-        Effect.zipRight(
-          Effect.logWarning(`the lease of session "${id}" could not be renewed`, error),
-          // Later than it was asked: the store may have taken its time to fail.
-          withNow((later) => Effect.succeed(later < held.expiresAt ? ("unknown" as const) : ("gone" as const)))
+      Effect.catchAll(({ message: fault }) =>
+        // Later than it was asked: the store may have taken its time to fail.
+        withNow((later) =>
+          Effect.succeed<Renewal>(later < held.expiresAt ? { _tag: "Unknown", fault } : { _tag: "Gone", fault })
         )
       )
     )

@@ -17,6 +17,8 @@ const sqliteReasons: ReadonlyArray<readonly [prefix: string, reason: Reason]> = 
   ["SQLITE_BUSY", "busy"],
   ["SQLITE_LOCKED", "busy"],
   ["SQLITE_FULL", "full"],
+  // The shared index of the log could not be made as large as it must be.
+  ["SQLITE_IOERR_SHMSIZE", "full"],
   ["SQLITE_READONLY", "read-only"],
   ["SQLITE_CANTOPEN", "read-only"],
   ["SQLITE_PERM", "read-only"],
@@ -50,12 +52,23 @@ const codeOf = (cause: unknown): string => {
 const reasonOf = (code: string): Reason =>
   sqliteReasons.find(([prefix]) => code.startsWith(prefix))?.[1] ?? otherReasons[code] ?? "unavailable"
 
+/** A row that may be there once only: the store's own statements never write one twice, so what is stored is at odds with itself. */
+const contradiction =
+  "what is stored contradicts itself: an event stands where the next one belongs; see `afterturn sessions verify`"
+
+const isContradiction = (code: string): boolean => code.startsWith("SQLITE_CONSTRAINT") || code === "23505"
+
 /** What a driver or the operating system threw. */
 export const fromCause = (cause: unknown): SessionStoreError => {
   if (cause instanceof SessionStoreError) return cause
-  const reason = reasonOf(codeOf(cause))
+  const code = codeOf(cause)
+  const reason = reasonOf(code)
   const detail = cause instanceof Error && cause.message !== "" ? ` (${cause.message})` : ""
-  return new SessionStoreError({ reason, message: `${messages[reason]}${detail}`, cause })
+  return new SessionStoreError({
+    reason,
+    message: `${isContradiction(code) ? contradiction : messages[reason]}${detail}`,
+    cause
+  })
 }
 
 export const fromSqlError = (error: SqlError): SessionStoreError => fromCause(error.cause ?? error)

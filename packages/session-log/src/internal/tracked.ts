@@ -19,8 +19,8 @@ export interface HeldLease {
   isLost: boolean
   /** What was committed under it last. */
   readonly recent: Recent
-  /** Takes note that another holds the session now. */
-  readonly lose: () => void
+  /** Takes note that the session may be another's now, and why when no other is known to have taken it. */
+  readonly lose: (fault?: string) => void
 }
 
 /** What this process knows of a session. */

@@ -106,7 +106,13 @@ export const moving = (test: Test): void => {
         [[header.replace('"delegationDepth":0', '"delegationDepth":-1')], 1, "header.delegationDepth"],
         [[header.replace("i-1", "../i")], 1, "expected a session id"],
         [[header.replace("}", ',"extra":1}')], 1, "header.extra"],
-        [[header.replace("}", ',"seedLength":2}'), line(0)], 1, "expected at least 2 events (seedLength), got 1"],
+        [[header.replace("}", ',"seedLength":2}'), line(0)], 1, "expected a parent, from which the first 2 events"],
+        [[header.replace("}", ',"parent":"i-1"}'), line(0)], 1, 'expected another session as parent, got "i-1" itself'],
+        [
+          [header.replace("}", ',"parent":"p","seedLength":2}'), line(0)],
+          1,
+          "expected at least 2 events (seedLength), got 1"
+        ],
         [[line(0)], 1, "header"],
         [[header, "nonsense"], 2, "expected JSON"],
         [[header, line(0), "", line(1)], 3, "expected an event, got an empty line"],
