@@ -90,7 +90,7 @@ describe("a goal and the jobs of its session", () => {
       runtime(3),
       (time) =>
         Effect.gen(function* () {
-          yield* held
+          yield* Effect.asVoid(held)
           yield* begin(3)
           yield* time.advance("31 minutes")
           assert.deepStrictEqual(yield* rounds(), [1, 2, 3])
@@ -105,7 +105,7 @@ describe("a goal and the jobs of its session", () => {
       runtime(0),
       (time) =>
         Effect.gen(function* () {
-          yield* held
+          yield* Effect.asVoid(held)
           yield* begin(1)
           yield* time.restart
           const goals = yield* Goals
