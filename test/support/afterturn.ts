@@ -36,6 +36,8 @@ export interface Started {
   readonly child: ChildProcess
   /** Waits until stdout and stderr together hold a text. */
   readonly said: (text: string) => Effect.Effect<void>
+  /** What it wrote to stdout and stderr so far. */
+  readonly heard: () => string
   readonly finished: Effect.Effect<Finished>
 }
 
@@ -71,7 +73,7 @@ export const start = (
           )
           return Effect.sync(() => listeners.delete(look))
         })
-      return { child, said, finished: Effect.promise(() => closed) }
+      return { child, said, heard: () => heard.stdout + heard.stderr, finished: Effect.promise(() => closed) }
     }),
     ({ child, finished }) =>
       Effect.suspend(() => {

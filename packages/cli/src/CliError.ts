@@ -7,6 +7,7 @@ import type { AgentBusy, AgentClosed } from "@afterturn/agent/Agent"
 import type { InvalidModelRoute } from "@afterturn/agent/AgentModel"
 import type { GoalError } from "@afterturn/goals/Goals"
 import type { JobNotFound } from "@afterturn/jobs/JobsError"
+import type { ListenFailed, TokenRequired } from "@afterturn/mcp/McpHttp/Node"
 import type { CommandUnanswered } from "@afterturn/session-log/MailboxError"
 import type { AppendError, ReadError } from "@afterturn/session-log/SessionLog"
 import type {
@@ -64,6 +65,8 @@ export type ForeignError =
   | CommandUnanswered
   | JobNotFound
   | GoalError
+  | ListenFailed
+  | TokenRequired
 
 /**
  * The command line itself is wrong.
@@ -103,6 +106,7 @@ export const fromError = (error: ForeignError | CliError): CliError => {
     case "CliError":
       return error
     case "InvalidModelRoute":
+    case "TokenRequired":
       return usage(error.message)
     case "NoGoal":
     case "StaleGoal":

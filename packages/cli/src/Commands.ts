@@ -19,6 +19,7 @@ import {
   nonEmpty,
   oneOf,
   option,
+  port,
   positive,
   required,
   seq,
@@ -167,6 +168,58 @@ const chat = Command.make(
       "Talks to the agent of a session.",
       "At a terminal that is a screen with an input line. Through pipes, each line of stdin is a message and the assistant's text " +
         "goes to stdout."
+    )
+  )
+)
+
+const mcp = Command.make(
+  "mcp",
+  {
+    session: option(
+      "session",
+      "ID",
+      "The session to go on with; created when there is none. Default: a new one, kept if something happened in it.",
+      sessionId
+    ),
+    http: option("http", "PORT", "Serve over HTTP on that port, 0 for any, instead of stdio.", port),
+    host: option("host", "HOST", "Where to listen with --http. Default: 127.0.0.1.", nonEmpty),
+    allowHost: option(
+      "allow-host",
+      "NAMES",
+      "With --http: other names, separated by commas, under which the server may be addressed and called by web pages.",
+      nonEmpty
+    ),
+    approve: option(
+      "approve",
+      "POLICY",
+      "Whether bash may run commands: allow or deny. Default: allow over stdio, where the client asks its user; over HTTP deny, and " +
+        "there is no bash.",
+      oneOf(["allow", "deny"])
+    ),
+    authority: option(
+      "authority",
+      "WHOSE",
+      "Whose word a call of the client is: user, so that it may set goals, or none. Default: user.",
+      oneOf(["user", "none"])
+    ),
+    quiet: option("quiet", "DURATION", "How long after the last call a turn ends. Default: 1m.", duration),
+    detachJobs: flag("detach-jobs", "Leave running jobs to the ledger when stdin ends; otherwise they are cancelled."),
+    db,
+    json
+  },
+  (options) =>
+    Effect.flatMap(
+      Effect.promise(() => import("./commands/mcp.js")),
+      ({ mcp }) => mcp(options)
+    )
+).pipe(
+  Command.withDescription(
+    text(
+      "Serves a session over the Model Context Protocol: the connected client is its agent.",
+      "Over stdio, stdout holds the protocol and nothing else; the end of stdin ends the server. With --http, clients send " +
+        "$AFTERTURN_MCP_TOKEN as their bearer token where that is set, and beyond loopback it has to be.",
+      "A session that another process drives is refused.",
+      '{ "mcpServers": { "afterturn": { "command": "afterturn", "args": ["mcp", "--session", "notes"] } } }'
     )
   )
 )
@@ -455,6 +508,7 @@ export const root: CliCommand = group(
   ),
   leaf(run),
   leaf(chat),
+  leaf(mcp),
   leaf(demo),
   group(
     "sessions",

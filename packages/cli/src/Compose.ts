@@ -8,6 +8,7 @@ import * as AgentLoop from "@afterturn/agent/AgentLoop"
 import * as AgentModel from "@afterturn/agent/AgentModel"
 import type { AgentExtensions, Agents } from "@afterturn/agent/Agents"
 import * as Approval from "@afterturn/agent/Approval"
+import * as ExternalAgent from "@afterturn/agent/ExternalAgent"
 import type { SystemPrompt } from "@afterturn/agent/SystemPrompt"
 import type { ToolRegistry } from "@afterturn/agent/ToolRegistry"
 import type { Wakes } from "@afterturn/agent/Wakes"
@@ -23,6 +24,7 @@ import * as Jobs from "@afterturn/jobs/Jobs"
 import type { JobsConfig } from "@afterturn/jobs/JobsConfig"
 import * as JobTools from "@afterturn/jobs/JobTools"
 import * as JobWakes from "@afterturn/jobs/JobWakes"
+import * as McpInbox from "@afterturn/mcp/McpInbox"
 import type { SessionStoreError } from "@afterturn/session-log/SessionStore"
 import * as ShellTools from "@afterturn/shell/ShellTools"
 import * as Todo from "@afterturn/todo/Todo"
@@ -142,12 +144,56 @@ const mute = Layer.effect(
   })
 )
 
-const capabilities = ({ approval, db, goals }: Pick<AgentLayerOptions, "approval" | "db" | "goals">) =>
+const externalIntroduction =
+  "Afterturn keeps a session for you in a durable log: what you put there with these tools outlives your connection. Beside its result a " +
+  "tool may give you a second text, with a message for the session: a job has ended, a reminder is due, a goal has its next round. Act " +
+  `on it. Nobody can call you between your calls: while something is under way, look at ${McpInbox.uri} or call a tool now and then.`
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ExternalLayerOptions extends Partial<ExternalAgent.ExternalOptions> {
+  /** The database file; made when there is none. */
+  readonly db: string
+  /** Whether commands may run. */
+  readonly approval: Parameters<typeof Approval.layer>[0]
+  /** Whether there is a tool that runs commands at all. */
+  readonly bash: boolean
+}
+
+/**
+ * The same capabilities for agents that a client outside drives: there is no model.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const externalLayer = ({
+  approval,
+  bash,
+  db,
+  ...external
+}: ExternalLayerOptions): Layer.Layer<
+  Exclude<AgentServices, AgentModel.AgentModel> | ExternalAgent.ExternalAgents,
+  SessionStoreError,
+  FileSystem | Path
+> =>
+  capabilities({ approval, db, bash }).pipe(
+    Layer.provideMerge(ExternalAgent.layerRuntime({ introduction: externalIntroduction, ...external })),
+    Layer.provideMerge(storeLayer(db))
+  )
+
+const capabilities = ({
+  approval,
+  bash,
+  db,
+  goals
+}: Pick<AgentLayerOptions, "approval" | "db" | "goals"> & { readonly bash?: boolean }) =>
   Layer.mergeAll(
     TodoTools.layer,
     TodoPrompt.layer,
     jobTools,
-    shellTools,
+    bash === false ? Layer.empty : shellTools,
     JobDelivery.layer(),
     JobWakes.layer(),
     GoalDriver.layer,

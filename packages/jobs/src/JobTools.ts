@@ -125,6 +125,8 @@ export const toolkit = Toolkit.make(
     failureMode: "return"
   })
     .annotate(Tool.Title, "Read a background job")
+    .annotate(Tool.Destructive, false)
+    .annotate(Tool.OpenWorld, false)
     .annotate(ToolRegistry.ToolText, (answer: typeof Answer.Type) => outputText(answer)),
   Tool.make("job_list", {
     description:
@@ -135,6 +137,7 @@ export const toolkit = Toolkit.make(
   })
     .annotate(Tool.Title, "List background jobs")
     .annotate(Tool.Readonly, true)
+    .annotate(Tool.OpenWorld, false)
     .annotate(ToolRegistry.ToolText, (list: typeof List.Type) => listText(list)),
   Tool.make("job_kill", {
     description: "Asks a running background job to end, and waits a moment for it to do so.",
@@ -144,6 +147,9 @@ export const toolkit = Toolkit.make(
     failureMode: "return"
   })
     .annotate(Tool.Title, "Stop a background job")
+    .annotate(Tool.Destructive, true)
+    .annotate(Tool.Idempotent, true)
+    .annotate(Tool.OpenWorld, false)
     .annotate(ToolRegistry.ToolText, (answer: typeof Answer.Type) => killText(answer))
 )
 

@@ -65,7 +65,7 @@ const patientScript = (place: Workplace) => {
 }
 
 describe("the goal of a session that another process drives", () => {
-  it.live("is shown as that process knows it, and changed by it", () =>
+  it.live("is shown as that process knows it, and changed by it", { timeout: 120_000 }, () =>
     Effect.gen(function* () {
       const place = yield* workplace
       const holder = yield* start(["run", ...patientScript(place), "--session", "s1", "--goal", "ship it"])
