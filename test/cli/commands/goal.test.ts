@@ -65,25 +65,28 @@ const patientScript = (place: Workplace) => {
 }
 
 describe("the goal of a session that another process drives", () => {
-  it.live("is shown as that process knows it, and changed by it", { timeout: 120_000 }, () =>
-    Effect.gen(function* () {
-      const place = yield* workplace
-      const holder = yield* start(["run", ...patientScript(place), "--session", "s1", "--goal", "ship it"])
-      yield* holder.said("asking the model again")
-      const live = yield* goal(place, "show", "--json")
-      assert.deepInclude(shown(live.stdout), { phase: "active", activation: "armed", roundsStarted: 1 })
-      const wakes = yield* inProcess(["wakes", "s1", "--db", place.db, "--json"])
-      const kinds = JSON.parse(wakes.stdout) as ReadonlyArray<{ readonly kind: string; readonly detail: object }>
-      assert.deepInclude(kinds.find(({ kind }) => kind === "goal")?.detail, { activation: "armed", roundsLeft: 255 })
-      const edited = yield* goal(place, "edit", "--json", "ship it well")
-      assert.deepInclude(shown(edited.stdout), { objective: "ship it well", revision: 2 })
-      holder.child.kill("SIGINT")
-      const { code } = yield* holder.finished
-      assert.strictEqual(code, 130)
-      // A person ended the work.
-      assert.deepInclude(shown((yield* goal(place, "show", "--json")).stdout), { phase: "paused", revision: 3 })
-      const events = yield* inProcess(["sessions", "export", "s1", "--db", place.db])
-      assert.strictEqual(jsonLines(events.stdout).filter(({ type }) => type === "goal/change").length, 3)
-    }).pipe(Effect.scoped)
+  it.live(
+    "is shown as that process knows it, and changed by it",
+    () =>
+      Effect.gen(function* () {
+        const place = yield* workplace
+        const holder = yield* start(["run", ...patientScript(place), "--session", "s1", "--goal", "ship it"])
+        yield* holder.said("asking the model again")
+        const live = yield* goal(place, "show", "--json")
+        assert.deepInclude(shown(live.stdout), { phase: "active", activation: "armed", roundsStarted: 1 })
+        const wakes = yield* inProcess(["wakes", "s1", "--db", place.db, "--json"])
+        const kinds = JSON.parse(wakes.stdout) as ReadonlyArray<{ readonly kind: string; readonly detail: object }>
+        assert.deepInclude(kinds.find(({ kind }) => kind === "goal")?.detail, { activation: "armed", roundsLeft: 255 })
+        const edited = yield* goal(place, "edit", "--json", "ship it well")
+        assert.deepInclude(shown(edited.stdout), { objective: "ship it well", revision: 2 })
+        holder.child.kill("SIGINT")
+        const { code } = yield* holder.finished
+        assert.strictEqual(code, 130)
+        // A person ended the work.
+        assert.deepInclude(shown((yield* goal(place, "show", "--json")).stdout), { phase: "paused", revision: 3 })
+        const events = yield* inProcess(["sessions", "export", "s1", "--db", place.db])
+        assert.strictEqual(jsonLines(events.stdout).filter(({ type }) => type === "goal/change").length, 3)
+      }).pipe(Effect.scoped),
+    120_000
   )
 })
