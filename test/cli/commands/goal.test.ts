@@ -13,46 +13,52 @@ const shown = (stdout: string) => (JSON.parse(stdout) as { readonly goal: Record
 const session = (place: Workplace) => inProcess(["run", ...place.scripted, "--session", "s1", "hello"])
 
 describe("the goal of a session that no process drives", () => {
-  it.live("is set, shown, changed, paused, resumed and cleared under the session's lease", () =>
-    Effect.gen(function* () {
-      const place = yield* workplace
-      yield* session(place)
-      assert.deepStrictEqual((yield* goal(place, "show")).stdout, "no goal\n")
-      const created = yield* goal(place, "create", "--max-rounds", "4", "--max-duration", "2h", "ship it")
-      assert.strictEqual(created.code, 0)
-      assert.include(created.stdout, "goal-1 at revision 1: active, disarmed, 0 of 4 rounds started")
-      assert.include(created.stderr, "afterturn run --session s1 --goal goal-1")
-      yield* goal(place, "edit", "--max-tokens", "500", "ship it well")
-      yield* goal(place, "pause")
-      const paused = yield* goal(place, "show", "--json")
-      assert.deepInclude(shown(paused.stdout), {
-        objective: "ship it well",
-        phase: "paused",
-        revision: 3,
-        maxTokens: 500,
-        maxDurationMs: 7_200_000,
-        activation: "disarmed"
-      })
-      yield* goal(place, "resume")
-      const cleared = yield* goal(place, "clear")
-      assert.strictEqual(cleared.stdout, "the goal is cleared\n")
-      assert.isNull(shown((yield* goal(place, "show", "--json")).stdout))
-    }).pipe(Effect.scoped)
+  it.live(
+    "is set, shown, changed, paused, resumed and cleared under the session's lease",
+    () =>
+      Effect.gen(function* () {
+        const place = yield* workplace
+        yield* session(place)
+        assert.deepStrictEqual((yield* goal(place, "show")).stdout, "no goal\n")
+        const created = yield* goal(place, "create", "--max-rounds", "4", "--max-duration", "2h", "ship it")
+        assert.strictEqual(created.code, 0)
+        assert.include(created.stdout, "goal-1 at revision 1: active, disarmed, 0 of 4 rounds started")
+        assert.include(created.stderr, "afterturn run --session s1 --goal goal-1")
+        yield* goal(place, "edit", "--max-tokens", "500", "ship it well")
+        yield* goal(place, "pause")
+        const paused = yield* goal(place, "show", "--json")
+        assert.deepInclude(shown(paused.stdout), {
+          objective: "ship it well",
+          phase: "paused",
+          revision: 3,
+          maxTokens: 500,
+          maxDurationMs: 7_200_000,
+          activation: "disarmed"
+        })
+        yield* goal(place, "resume")
+        const cleared = yield* goal(place, "clear")
+        assert.strictEqual(cleared.stdout, "the goal is cleared\n")
+        assert.isNull(shown((yield* goal(place, "show", "--json")).stdout))
+      }).pipe(Effect.scoped),
+    120_000
   )
 
-  it.live("is refused what cannot be, under a stable code", () =>
-    Effect.gen(function* () {
-      const place = yield* workplace
-      yield* session(place)
-      const code = (finished: { readonly stderr: string }) =>
-        (JSON.parse(finished.stderr) as { readonly error: { readonly code: string } }).error.code
-      assert.strictEqual(code(yield* goal(place, "pause", "--json")), "no_goal")
-      yield* goal(place, "create", "ship it")
-      assert.strictEqual(code(yield* goal(place, "create", "--json", "another")), "goal_exists")
-      assert.strictEqual(code(yield* goal(place, "edit", "--json")), "invalid_goal")
-      const nobody = yield* inProcess(["goal", "show", "--session", "s2", "--db", place.db, "--json"])
-      assert.strictEqual(code(nobody), "session_not_found")
-    }).pipe(Effect.scoped)
+  it.live(
+    "is refused what cannot be, under a stable code",
+    () =>
+      Effect.gen(function* () {
+        const place = yield* workplace
+        yield* session(place)
+        const code = (finished: { readonly stderr: string }) =>
+          (JSON.parse(finished.stderr) as { readonly error: { readonly code: string } }).error.code
+        assert.strictEqual(code(yield* goal(place, "pause", "--json")), "no_goal")
+        yield* goal(place, "create", "ship it")
+        assert.strictEqual(code(yield* goal(place, "create", "--json", "another")), "goal_exists")
+        assert.strictEqual(code(yield* goal(place, "edit", "--json")), "invalid_goal")
+        const nobody = yield* inProcess(["goal", "show", "--session", "s2", "--db", place.db, "--json"])
+        assert.strictEqual(code(nobody), "session_not_found")
+      }).pipe(Effect.scoped),
+    120_000
   )
 })
 
