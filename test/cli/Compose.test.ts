@@ -25,6 +25,10 @@ describe("agentLayer", () => {
           "job_kill",
           "job_list",
           "job_output",
+          "schedule_create",
+          "schedule_delete",
+          "schedule_list",
+          "schedule_update",
           "todo_write",
           "update_goal"
         ])

@@ -8,6 +8,8 @@ import type { InvalidModelRoute } from "@afterturn/agent/AgentModel"
 import type { GoalError } from "@afterturn/goals/Goals"
 import type { JobNotFound } from "@afterturn/jobs/JobsError"
 import type { ListenFailed, TokenRequired } from "@afterturn/mcp/McpHttp/Node"
+import type { InvalidRule } from "@afterturn/schedule/InvalidRule"
+import type { ScheduleError } from "@afterturn/schedule/ScheduleError"
 import type { CommandUnanswered } from "@afterturn/session-log/MailboxError"
 import type { AppendError, ReadError } from "@afterturn/session-log/SessionLog"
 import type {
@@ -65,6 +67,8 @@ export type ForeignError =
   | CommandUnanswered
   | JobNotFound
   | GoalError
+  | ScheduleError
+  | InvalidRule
   | ListenFailed
   | TokenRequired
 
@@ -116,6 +120,8 @@ export const fromError = (error: ForeignError | CliError): CliError => {
     case "GoalExhausted":
     case "CompletionRefused":
     case "CorruptGoalLog":
+    case "ScheduleError":
+    case "InvalidRule":
       return failure(error.code, error.message)
     case "SessionStoreError":
       return failure(`store_${error.reason.replaceAll("-", "_")}`, error.message)

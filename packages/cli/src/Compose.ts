@@ -26,6 +26,12 @@ import type { JobsConfig } from "@afterturn/jobs/JobsConfig"
 import * as JobTools from "@afterturn/jobs/JobTools"
 import * as JobWakes from "@afterturn/jobs/JobWakes"
 import * as McpInbox from "@afterturn/mcp/McpInbox"
+import * as ReminderDelivery from "@afterturn/schedule/ReminderDelivery"
+import * as ReminderWakes from "@afterturn/schedule/ReminderWakes"
+import type { Schedule } from "@afterturn/schedule/Schedule"
+import type { ScheduleConfig } from "@afterturn/schedule/ScheduleConfig"
+import * as SchedulePrompt from "@afterturn/schedule/SchedulePrompt"
+import * as ScheduleTools from "@afterturn/schedule/ScheduleTools"
 import type { SessionStoreError } from "@afterturn/session-log/SessionStore"
 import * as ShellTools from "@afterturn/shell/ShellTools"
 import * as Todo from "@afterturn/todo/Todo"
@@ -43,6 +49,7 @@ import { goalsLayer } from "./Compose/Goals.js"
 import { jobsConfig, shell, spoolLayer } from "./Compose/Jobs.js"
 import type { ModelLayerError, ModelOptions } from "./Compose/Model.js"
 import { load as loadModel } from "./Compose/Model.js"
+import { scheduleLayer } from "./Compose/Schedule.js"
 import { serveCommands } from "./Compose/Serve.js"
 import type { Store } from "./Compose/Store.js"
 import { emptyStoreLayer, storeLayer } from "./Compose/Store.js"
@@ -84,6 +91,8 @@ export type AgentServices =
   | Jobs.Jobs
   | JobsConfig
   | JobSpool
+  | Schedule
+  | ScheduleConfig
   | Store
   | SystemPrompt
   | Todo.Todo
@@ -199,13 +208,17 @@ const capabilities = ({
     bash === false ? Layer.empty : shellTools,
     JobDelivery.layer(),
     JobWakes.layer(),
+    ReminderDelivery.layer,
+    ReminderWakes.layer,
+    ScheduleTools.layer(),
+    SchedulePrompt.layer,
     GoalDriver.layer,
     GoalTools.layer,
     GoalPrompt.layer,
     GoalWakes.layer,
     serveCommands
   ).pipe(
-    Layer.provideMerge(goalsLayer(goals)),
+    Layer.provideMerge(Layer.merge(scheduleLayer, goalsLayer(goals))),
     Layer.provideMerge(Layer.mergeAll(Todo.layer, Jobs.layerLocal, Approval.layer(approval ?? askNobody))),
     Layer.provideMerge(Layer.mergeAll(todoConfig, jobsConfig, spoolLayer(db)))
   )

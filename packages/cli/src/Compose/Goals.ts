@@ -9,6 +9,7 @@ import * as GoalReferee from "@afterturn/goals/GoalReferee"
 import * as Goals from "@afterturn/goals/Goals"
 import * as GoalWakes from "@afterturn/goals/GoalWakes"
 import * as JobWakes from "@afterturn/jobs/JobWakes"
+import * as ReminderWakes from "@afterturn/schedule/ReminderWakes"
 import type { EventTypes } from "@afterturn/session-log/EventTypes"
 import type { Projections } from "@afterturn/session-log/Projection"
 import * as Shell from "@afterturn/shell/Shell"
@@ -60,6 +61,7 @@ export const goalsLayer = ({
  */
 export const wakesReader: Layer.Layer<AgentWakes.Wakes | Goals.Goals, never, Projections | EventTypes> = Layer.mergeAll(
   JobWakes.layer(),
+  ReminderWakes.layer,
   GoalWakes.layer
 ).pipe(Layer.provideMerge(AgentWakes.layer), Layer.provideMerge(goalsLayer()))
 

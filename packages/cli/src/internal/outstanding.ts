@@ -7,6 +7,9 @@ import type { JobSnapshot } from "@afterturn/jobs/Job"
 import { isTerminal } from "@afterturn/jobs/Job"
 import * as JobLog from "@afterturn/jobs/JobLog"
 import { Jobs } from "@afterturn/jobs/Jobs"
+import type { Reminder } from "@afterturn/schedule/ScheduleLog"
+import * as ScheduleLog from "@afterturn/schedule/ScheduleLog"
+import { toMillis } from "@afterturn/session-log/Instant"
 import { Projections } from "@afterturn/session-log/Projection"
 import type { SessionId } from "@afterturn/session-log/SessionEvent"
 import type { ReadError } from "@afterturn/session-log/SessionLog"
@@ -27,9 +30,18 @@ export interface Outstanding {
   readonly wakes: boolean
   /** The goal that opens the next round, if one does. */
   readonly goal: Goal | undefined
+  /** Those that wait for an instant, the soonest first, at most 100. */
+  readonly reminders: ReadonlyArray<Reminder>
 }
 
-export const nothingLeft: Outstanding = { asOfSeq: -1, running: [], held: [], wakes: false, goal: undefined }
+export const nothingLeft: Outstanding = {
+  asOfSeq: -1,
+  running: [],
+  held: [],
+  wakes: false,
+  goal: undefined,
+  reminders: []
+}
 
 /** Of an agent that is idle. */
 export const look = (id: SessionId): Effect.Effect<Outstanding, ReadError, Goals | Projections | SessionLog> =>
@@ -49,9 +61,21 @@ export const look = (id: SessionId): Effect.Effect<Outstanding, ReadError, Goals
       running: Object.values(ledger.open),
       held: wakes ? [] : [...new Set([...waiting, ...untold])],
       wakes,
-      goal: yield* armedGoal(id)
+      goal: yield* armedGoal(id),
+      reminders: soonest((yield* projections.get(id, ScheduleLog.reminders)).value)
     }
   })
+
+const maxReminders = 100
+
+const soonest = (state: ScheduleLog.ScheduleState): ReadonlyArray<Reminder> => {
+  const found: Array<Reminder> = []
+  for (const reminder of ScheduleLog.soonest(state)) {
+    if (found.length === maxReminders) break
+    found.push(reminder)
+  }
+  return found
+}
 
 const armedGoal = (id: SessionId) =>
   Effect.flatMap(Goals, (goals) => goals.get(id)).pipe(
@@ -75,11 +99,12 @@ const lastTurnFailed = (id: SessionId, toSeq: number) =>
 const recentEvents = 500
 
 /**
- * Waits until an agent is idle, none of its jobs runs, no notice is about to wake it, and no goal opens a round; answers what is left
- * then.
+ * Waits until an agent is idle, none of its jobs runs, no goal opens a round, and no notice is about to wake it, nor a reminder that is
+ * due by `remindersUntil`, in milliseconds since the epoch; answers what is left then.
  */
 export const untilSettled = (
-  agent: Agent
+  agent: Agent,
+  options?: { readonly remindersUntil: number }
 ): Effect.Effect<Outstanding, ReadError, Goals | Jobs | Projections | SessionLog> =>
   Effect.gen(function* () {
     const log = yield* SessionLog
@@ -91,6 +116,8 @@ export const untilSettled = (
       if (left.asOfSeq !== before.asOfSeq) before = { asOfSeq: left.asOfSeq, since: now }
       if (left.running.length > 0 || left.wakes || left.goal !== undefined) {
         if (now - before.since >= Duration.toMillis(patience) && !(yield* anyRuns(agent.id))) return left
+        yield* moved(agent.id, left.asOfSeq)
+      } else if (left.reminders.some(({ scheduledAt }) => toMillis(scheduledAt) <= (options?.remindersUntil ?? -1))) {
         yield* moved(agent.id, left.asOfSeq)
       } else if ((yield* log.lastSeq(agent.id)) === left.asOfSeq && (yield* agent.status) === "idle") return left
     }
