@@ -25,6 +25,7 @@ import {
   seq,
   sessionId
 } from "./internal/parameters.js"
+import { protocolOutput } from "./internal/protocolOutput.js"
 
 const providers = ["openai-strict", "anthropic"] as const satisfies ReadonlyArray<StrictProvider>
 
@@ -208,11 +209,14 @@ const mcp = Command.make(
     db,
     json
   },
+  // stdout is taken before anything is loaded: a module that prints when it is must not speak into the protocol.
   (options) =>
-    Effect.flatMap(
-      Effect.promise(() => import("./commands/mcp.js")),
-      ({ mcp }) => mcp(options)
-    )
+    Effect.flatMap(protocolOutput, (output) =>
+      Effect.flatMap(
+        Effect.promise(() => import("./commands/mcp.js")),
+        ({ mcp }) => mcp(options, output)
+      )
+    ).pipe(Effect.scoped)
 ).pipe(
   Command.withDescription(
     text(
