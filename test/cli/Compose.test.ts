@@ -20,6 +20,8 @@ describe("agentLayer", () => {
         const tools = yield* Effect.flatMap(ToolRegistry, (registry) => registry.tools())
         assert.deepStrictEqual(tools.map(({ tool }) => tool.name).toSorted(), [
           "bash",
+          "create_goal",
+          "get_goal",
           "job_kill",
           "job_list",
           "job_output",
@@ -27,7 +29,8 @@ describe("agentLayer", () => {
           "schedule_delete",
           "schedule_list",
           "schedule_update",
-          "todo_write"
+          "todo_write",
+          "update_goal"
         ])
         const agent = yield* Effect.flatMap(Agents, (service) => service.create({ id }))
         yield* agent.followup(AgentMessage.user("plan it"))
