@@ -20,10 +20,17 @@ describe("agentLayer", () => {
         const tools = yield* Effect.flatMap(ToolRegistry, (registry) => registry.tools())
         assert.deepStrictEqual(tools.map(({ tool }) => tool.name).toSorted(), [
           "bash",
+          "create_goal",
+          "get_goal",
           "job_kill",
           "job_list",
           "job_output",
-          "todo_write"
+          "schedule_create",
+          "schedule_delete",
+          "schedule_list",
+          "schedule_update",
+          "todo_write",
+          "update_goal"
         ])
         const agent = yield* Effect.flatMap(Agents, (service) => service.create({ id }))
         yield* agent.followup(AgentMessage.user("plan it"))
