@@ -47,14 +47,20 @@ describe("History", () => {
     assert.deepStrictEqual(outline(history), [["go"], "assistant", ["A", "B"], ["steered"]])
   })
 
+  it("begins with a word for the model where a client outside began the session", () => {
+    const [first, ...rest] = outline(fold([calls("a"), result("a", "A"), says(1, "go on")]))
+    assert.match(String(first), /^\(Another program was the agent/)
+    assert.deepStrictEqual(rest, ["assistant", ["A"], ["go on"]])
+  })
+
   it("answers a call that never got its result", () => {
     const [, , answers] = outline(fold([says(1, "go"), calls("a")]))
     assert.match(String(answers?.[0]), /no result/)
   })
 
   it("tells calls apart when a provider uses an id again", () => {
-    const history = fold([calls("x"), result("x", "first"), calls("x"), result("x", "second")])
-    assert.deepStrictEqual(outline(history), ["assistant", ["first"], "assistant", ["second"]])
+    const history = fold([says(1, "go"), calls("x"), result("x", "first"), calls("x"), result("x", "second")])
+    assert.deepStrictEqual(outline(history), [["go"], "assistant", ["first"], "assistant", ["second"]])
   })
 
   it("replaces what was compacted by its summary and keeps what was named", () => {
@@ -83,7 +89,7 @@ describe("History", () => {
         usage: { inputTokens: null, outputTokens: null }
       })
     ])
-    const [message] = history.toMessages()
+    const [, message] = history.toMessages()
     const part = message?.role === "assistant" ? message.content[0] : undefined
     assert.deepStrictEqual(part?.type === "tool-call" ? part.params : undefined, { input: "{broken" })
   })

@@ -20,16 +20,23 @@ describe("agentLayer", () => {
         const tools = yield* Effect.flatMap(ToolRegistry, (registry) => registry.tools())
         assert.deepStrictEqual(tools.map(({ tool }) => tool.name).toSorted(), [
           "bash",
+          "create_goal",
+          "get_goal",
           "job_kill",
           "job_list",
           "job_output",
+          "schedule_create",
+          "schedule_delete",
+          "schedule_list",
+          "schedule_update",
           "terminal_close",
           "terminal_list",
           "terminal_open",
           "terminal_read",
           "terminal_send",
           "terminal_signal",
-          "todo_write"
+          "todo_write",
+          "update_goal"
         ])
         const agent = yield* Effect.flatMap(Agents, (service) => service.create({ id }))
         yield* agent.followup(AgentMessage.user("plan it"))

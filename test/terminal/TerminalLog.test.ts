@@ -6,9 +6,7 @@ import * as TerminalLog from "@afterturn/terminal/TerminalLog"
 import { Terminals } from "@afterturn/terminal/Terminals"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
-import * as TestClock from "effect/TestClock"
-import { layer, newAgent, owner } from "./support/agents.js"
+import { finished, layer, newAgent, owner } from "./support/agents.js"
 import * as Fake from "./support/fake.js"
 
 const opened = (sessionId: string, name = "terminal_open") =>
@@ -28,8 +26,7 @@ describe("the ids of terminals", () => {
       yield* agents.resume(owner)
       const terminals = yield* Terminals
       const opening = yield* Effect.fork(terminals.open(owner, { type: "shell", cwd: "/tmp" }))
-      yield* TestClock.adjust("1 second")
-      assert.strictEqual((yield* Fiber.join(opening)).id, "term-3")
+      assert.strictEqual((yield* finished(opening)).id, "term-3")
       const gone = yield* Effect.flip(terminals.read(owner, "term-2"))
       assert.deepInclude(gone, { ended: true })
       assert.include(gone.message, "ended with the host")

@@ -175,8 +175,7 @@ describe("an interpreter", () => {
   ]
 
   for (const { leave, line, program, prompt, start } of cases) {
-    const test = isInstalled(program) ? it.live : it.live.skip
-    test(`keeps its values across ten texts: ${program}`, () =>
+    it.live.skipIf(!isInstalled(program))(`keeps its values across ten texts: ${program}`, () =>
       live((agent, id) =>
         Effect.gen(function* () {
           assert.deepInclude(yield* send(agent, id, start), { reason: "input" })
@@ -187,15 +186,13 @@ describe("an interpreter", () => {
           }
           assert.deepInclude(yield* send(agent, id, leave), { reason: "prompt", exit_code: 0 })
         })
-      ))
+      )
+    )
   }
 })
 
 describe("a program that has the whole screen", () => {
-  const vim = isInstalled("vim") ? it.live : it.live.skip
-  const less = isInstalled("less") ? it.live : it.live.skip
-
-  vim("is read as a screen, and left cleanly: vim", () =>
+  it.live.skipIf(!isInstalled("vim"))("is read as a screen, and left cleanly: vim", () =>
     live((agent, id) =>
       Effect.gen(function* () {
         assert.deepInclude(yield* send(agent, id, "vim -u NONE -n"), { full_screen: true, program: "vim" })
@@ -209,7 +206,7 @@ describe("a program that has the whole screen", () => {
     )
   )
 
-  less("is read as a screen, and left cleanly: less", () =>
+  it.live.skipIf(!isInstalled("less"))("is read as a screen, and left cleanly: less", () =>
     live((agent, id) =>
       Effect.gen(function* () {
         const first = yield* send(agent, id, "seq 1000 | less")

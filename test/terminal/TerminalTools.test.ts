@@ -3,18 +3,11 @@ import type { ApprovalRequest } from "@afterturn/agent/Approval"
 import * as Approval from "@afterturn/agent/Approval"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
-import * as TestClock from "effect/TestClock"
-import { call, layer, newAgent } from "./support/agents.js"
+import { call, finished, layer, newAgent } from "./support/agents.js"
 import * as Fake from "./support/fake.js"
 
 /** Calls a tool and lets time go by until it has answered. */
-const answered = (...args: Parameters<typeof call>) =>
-  Effect.gen(function* () {
-    const calling = yield* Effect.fork(call(...args))
-    yield* TestClock.adjust("5 seconds")
-    return yield* Fiber.join(calling)
-  })
+const answered = (...args: Parameters<typeof call>) => Effect.flatMap(Effect.fork(call(...args)), finished)
 
 describe("approval", () => {
   it.effect("is asked for each text, in a form in which rules cannot be got around by keys", () => {

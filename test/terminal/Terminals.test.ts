@@ -10,7 +10,7 @@ import * as Fiber from "effect/Fiber"
 import type * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
-import { call, layer, newAgent, owner, valueOf } from "./support/agents.js"
+import { call, finished, layer, newAgent, owner, valueOf } from "./support/agents.js"
 import type { FakeTerminal } from "./support/fake.js"
 import * as Fake from "./support/fake.js"
 
@@ -30,8 +30,7 @@ const withShell = <A, E>(
     return Effect.gen(function* () {
       const agent = yield* newAgent()
       const opening = yield* Effect.fork(open)
-      yield* TestClock.adjust("1 second")
-      assert.strictEqual((yield* Fiber.join(opening)).id, "term-1")
+      assert.strictEqual((yield* finished(opening)).id, "term-1")
       const fake = backend.terminals[0]!
       yield* fake.writes(Fake.prompt())
       return yield* test(fake, agent)
@@ -55,8 +54,7 @@ describe("a wait", () => {
         assert.isTrue((yield* Fiber.poll(waiting))._tag === "None")
         fake.front = shellWaits
         yield* fake.writes(Fake.prompt(2))
-        yield* TestClock.adjust("1 second")
-        const result = yield* Fiber.join(waiting)
+        const result = yield* finished(waiting)
         assert.deepInclude(result, { reason: "prompt", exitCode: 2, lines: ["$ make", "broken", "$ "] })
         assert.deepStrictEqual(fake.typed, ["make\r"])
       })
@@ -72,8 +70,7 @@ describe("a wait", () => {
         fake.front = { program: "install", isLeader: false, waits: true }
         yield* TestClock.adjust("120 millis")
         assert.isTrue((yield* Fiber.poll(waiting))._tag === "None")
-        yield* TestClock.adjust("300 millis")
-        const result = yield* Fiber.join(waiting)
+        const result = yield* finished(waiting)
         assert.strictEqual(result.reason, "input")
         assert.strictEqual(result.lines.at(-1), "Proceed? [y/N] ")
       })
@@ -86,8 +83,7 @@ describe("a wait", () => {
         const waiting = yield* sending("read x")
         yield* TestClock.adjust("10 millis")
         yield* fake.writes(`read x\r\n${Fake.begins}`)
-        yield* TestClock.adjust("1 second")
-        assert.strictEqual((yield* Fiber.join(waiting)).reason, "input")
+        assert.strictEqual((yield* finished(waiting)).reason, "input")
       })
     )
   )
@@ -102,8 +98,7 @@ describe("a wait", () => {
           yield* fake.writes(".")
         }
         assert.isTrue((yield* Fiber.poll(waiting))._tag === "None")
-        yield* TestClock.adjust("4 seconds")
-        assert.strictEqual((yield* Fiber.join(waiting)).reason, "silence")
+        assert.strictEqual((yield* finished(waiting)).reason, "silence")
       })
     )
   )
@@ -118,7 +113,7 @@ describe("a wait", () => {
             yield* fake.writes("y\r\n")
             yield* TestClock.adjust("1 second")
           }
-          assert.strictEqual((yield* Fiber.join(waiting)).reason, "timeout")
+          assert.strictEqual((yield* finished(waiting)).reason, "timeout")
         }),
       { terminal: { timeout: Duration.seconds(10) } }
     )
@@ -133,8 +128,7 @@ describe("a wait", () => {
         yield* TestClock.adjust("10 millis")
         yield* fake.writes("exit 3\r\nbye")
         yield* fake.exits({ _tag: "Exited", code: 3 })
-        yield* TestClock.adjust("1 second")
-        const result = yield* Fiber.join(waiting)
+        const result = yield* finished(waiting)
         assert.strictEqual(result.reason, "exit")
         assert.strictEqual(result.lines.at(-1), "bye")
         const error = yield* Effect.flip(terminals.send(owner, "term-1", { text: "x" }))
@@ -167,8 +161,7 @@ describe("a wait", () => {
         yield* TestClock.adjust("1 second")
         assert.isTrue((yield* Fiber.poll(waiting))._tag === "None")
         yield* fake.writes(`make\r\n${Fake.begins}${Fake.prompt()}`)
-        yield* TestClock.adjust("1 second")
-        assert.strictEqual((yield* Fiber.join(waiting)).reason, "prompt")
+        assert.strictEqual((yield* finished(waiting)).reason, "prompt")
       })
     )
   )
@@ -182,8 +175,7 @@ describe("what is typed", () => {
         const inputs = [{ text: "a\nb\r\nc\n" }, { text: "\\x03", submit: false }, { text: "\u0003", submit: false }]
         for (const input of inputs) {
           const sent = yield* Effect.fork(terminals.send(owner, "term-1", input))
-          yield* TestClock.adjust("1 second")
-          yield* Fiber.join(sent)
+          yield* finished(sent)
         }
         assert.deepStrictEqual(fake.typed, ["a\rb\rc\r", "\\x03", "\u0003"])
       })
@@ -219,8 +211,7 @@ describe("what is typed", () => {
         const press = (...keys: ReadonlyArray<string>) =>
           Effect.gen(function* () {
             const pressing = yield* Effect.fork(terminals.press(owner, "term-1", keys))
-            yield* TestClock.adjust("2 seconds")
-            return yield* Fiber.join(pressing)
+            return yield* finished(pressing)
           })
         yield* press("up", "ctrl-c")
         yield* fake.writes("\u001b[?1h")
@@ -330,11 +321,9 @@ describe("owners", () => {
       const scope = yield* Scope.make()
       yield* Scope.extend(newAgent(), scope)
       const opening = yield* Effect.fork(open)
-      yield* TestClock.adjust("1 second")
-      yield* Fiber.join(opening)
+      yield* finished(opening)
       const closing = yield* Effect.fork(Scope.close(scope, Exit.void))
-      yield* TestClock.adjust("1 second")
-      yield* Fiber.join(closing)
+      yield* finished(closing)
       assert.deepStrictEqual(backend.terminals[0]?.signals, ["all SIGHUP"])
       assert.deepStrictEqual(yield* terminals.list(owner), [])
       const error = yield* Effect.flip(open)
@@ -351,8 +340,7 @@ describe("owners", () => {
           assert.include(error.message, "terminal_close")
           yield* Effect.flatMap(Terminals, (terminals) => terminals.close(owner, "term-1"))
           const opening = yield* Effect.fork(open)
-          yield* TestClock.adjust("1 second")
-          assert.strictEqual((yield* Fiber.join(opening)).id, "term-2")
+          assert.strictEqual((yield* finished(opening)).id, "term-2")
         }),
       { terminal: { maxTerminalsPerOwner: 1 } }
     )
@@ -366,8 +354,7 @@ describe("an end", () => {
         const terminals = yield* Terminals
         fake.isStubborn = true
         const closing = yield* Effect.fork(terminals.close(owner, "term-1"))
-        yield* TestClock.adjust("3 seconds")
-        assert.strictEqual((yield* Fiber.join(closing)).id, "term-1")
+        assert.strictEqual((yield* finished(closing)).id, "term-1")
         assert.deepStrictEqual(fake.signals, ["all SIGHUP", "all SIGKILL"])
         const error = yield* Effect.flip(terminals.close(owner, "term-1"))
         assert.isTrue(error._tag === "TerminalNotFound" && error.ended)

@@ -82,7 +82,9 @@ export class History {
 
   /** The messages for a request, without the system prompt. */
   toMessages(): ReadonlyArray<Prompt.Message> {
-    return this.entries.flatMap(render)
+    const messages = this.entries.flatMap(render)
+    // A session that a client outside began has its calls, and no word of the user: providers want one first.
+    return messages[0]?.role === "assistant" ? [userMessage(begunOutside), ...messages] : messages
   }
 
   /** A rough size: what the provider counted last, where it did, and four characters a token for the rest. */
@@ -202,6 +204,8 @@ const render = (entry: Entry): ReadonlyArray<Prompt.Message> => {
         : [...assistantMessages(entry.blocks), Prompt.toolMessage({ content: entry.calls.map(resultPart) })]
   }
 }
+
+const begunOutside = "(Another program was the agent of this session before you; what it did follows.)"
 
 const userMessage = (text: string): Prompt.Message => Prompt.userMessage({ content: [Prompt.textPart({ text })] })
 

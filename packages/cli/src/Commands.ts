@@ -27,6 +27,7 @@ import {
   sessionId,
   terminalSize
 } from "./internal/parameters.js"
+import { protocolOutput } from "./internal/protocolOutput.js"
 
 const providers = ["openai-strict", "anthropic"] as const satisfies ReadonlyArray<StrictProvider>
 
@@ -69,6 +70,22 @@ const approve = option(
 
 const id = argument("ID", "The session.", sessionId)
 
+const maxRounds = option("max-rounds", "N", "How many rounds a goal may have. Default: 256.", positive)
+
+const maxTokens = option(
+  "max-tokens",
+  "N",
+  "How many tokens the model may use for a goal. Default: no limit.",
+  positive
+)
+
+const maxDuration = option(
+  "max-duration",
+  "DURATION",
+  "How long a goal may be active, such as 30m or 2h. Default: no limit.",
+  duration
+)
+
 const run = Command.make(
   "run",
   {
@@ -87,9 +104,24 @@ const run = Command.make(
       duration
     ),
     approve,
+    goal: option(
+      "goal",
+      "TEXT",
+      "In place of PROMPT: what to achieve, over as many turns as it takes. The id or the text of the session's goal: goes on with that.",
+      nonEmpty
+    ),
+    maxRounds,
+    maxTokens,
+    maxDuration,
+    check: option(
+      "check",
+      "COMMAND",
+      "With --goal: a shell command that has to exit 0 before the goal counts as complete; it runs here, when the agent says so.",
+      nonEmpty
+    ),
     db,
     json,
-    prompt: argument("PROMPT", "What to say to the agent; - reads it from stdin.", anyText)
+    prompt: Args.optional(argument("PROMPT", "What to say to the agent; - reads it from stdin.", anyText))
   },
   (options) =>
     Effect.flatMap(
@@ -103,10 +135,13 @@ const run = Command.make(
       "The assistant's text goes to stdout, tool calls and the session's id to stderr. With --json, stdout has the session's " +
         "events instead, one a line, as they are stored. Ctrl-C cancels the turn.",
       "It stays while background jobs run, and for the turns that their ends open. What still runs when --max-wait is over is cancelled.",
+      "With --goal it stays until the goal is complete (0), or stopped and why (3).",
+      "With --max-wait it also stays for reminders that are due within it; those beyond it are named.",
       "Exits 1 when a turn ended in an error, when --max-wait was over, or when another process drives the session.",
       '$ afterturn run --model anthropic:claude-sonnet-4-5 "tidy up the changelog"',
       '$ afterturn run --model openai:qwen3 --base-url http://localhost:11434/v1 "say hello"',
-      "$ git diff | afterturn run --session review -"
+      "$ git diff | afterturn run --session review -",
+      "$ afterturn run --goal 'all tests pass' --check 'pnpm test' --max-rounds 20"
     )
   )
 )
@@ -176,11 +211,14 @@ const mcp = Command.make(
     db,
     json
   },
+  // stdout is taken before anything is loaded: a module that prints when it is must not speak into the protocol.
   (options) =>
-    Effect.flatMap(
-      Effect.promise(() => import("./commands/mcp.js")),
-      ({ mcp }) => mcp(options)
-    )
+    Effect.flatMap(protocolOutput, (output) =>
+      Effect.flatMap(
+        Effect.promise(() => import("./commands/mcp.js")),
+        ({ mcp }) => mcp(options, output)
+      )
+    ).pipe(Effect.scoped)
 ).pipe(
   Command.withDescription(
     text(
@@ -369,6 +407,68 @@ const terminals = Command.make(
   )
 )
 
+const goals = () => Effect.promise(() => import("./commands/goal.js"))
+
+const whose = required("session", "ID", "The session whose goal is meant.", sessionId)
+
+const goalShow = Command.make("show", { session: whose, db, json }, (options) =>
+  Effect.flatMap(goals(), ({ show }) => show(options))
+).pipe(Command.withDescription(text("Shows the goal, and what can be done with it.", "With --json, { goal }.")))
+
+const goalCreate = Command.make(
+  "create",
+  {
+    session: whose,
+    maxRounds,
+    maxTokens,
+    maxDuration,
+    db,
+    json,
+    objective: argument("OBJECTIVE", "What to achieve.", nonEmpty)
+  },
+  (options) => Effect.flatMap(goals(), ({ create }) => create(options))
+).pipe(
+  Command.withDescription(
+    text(
+      "Sets a goal. One that is not complete has to be finished or cleared first.",
+      "Where a process drives the session it goes to work; else the goal waits for afterturn run --goal, or /goal resume in the chat."
+    )
+  )
+)
+
+const goalEdit = Command.make(
+  "edit",
+  {
+    session: whose,
+    maxRounds,
+    maxTokens,
+    maxDuration,
+    db,
+    json,
+    objective: Args.optional(argument("OBJECTIVE", "What to achieve instead.", nonEmpty))
+  },
+  (options) => Effect.flatMap(goals(), ({ edit }) => edit(options))
+).pipe(Command.withDescription(text("Changes what a goal asks for or may use, and neither pauses nor resumes it.")))
+
+const goalVerb = (verb: "pause" | "resume" | "clear", description: string) =>
+  Command.make(verb, { session: whose, db, json }, (options) =>
+    Effect.flatMap(goals(), ({ simple }) => simple({ ...options, verb }))
+  ).pipe(Command.withDescription(text(description)))
+
+const wakes = Command.make("wakes", { db, json, id }, (options) =>
+  Effect.flatMap(
+    Effect.promise(() => import("./commands/wakes.js")),
+    ({ wakes }) => wakes(options)
+  )
+).pipe(
+  Command.withDescription(
+    text(
+      "Shows what can wake a session: waiting messages, running jobs, the wake budget, reminders, its goal.",
+      "With --json, an array of { kind, id?, summary, at?, detail }."
+    )
+  )
+)
+
 const todoShow = Command.make(
   "show",
   { history: flag("history", "Every list that the session showed, oldest first."), db, json, id },
@@ -378,6 +478,20 @@ const todoShow = Command.make(
       ({ show }) => show(options)
     )
 ).pipe(Command.withDescription(text("Shows the todo list of a session.")))
+
+const doctor = Command.make("doctor", { db, json }, (options) =>
+  Effect.flatMap(
+    Effect.promise(() => import("./commands/doctor.js")),
+    ({ doctor }) => doctor(options)
+  )
+).pipe(
+  Command.withDescription(
+    text(
+      "Looks at what the command needs: Node, the database, who drives its sessions, the disk, models, time zones.",
+      "A line each; with --json, an array of { check, ok, detail }. Exits 1 when something is wrong. Of keys it only says whether they are set."
+    )
+  )
+)
 
 const toolsCatalog = Command.make(
   "catalog",
@@ -431,6 +545,85 @@ const schedulePreview = Command.make(
   )
 )
 
+const schedule = () => Effect.promise(() => import("./commands/schedule.js"))
+
+const scheduled = required("session", "ID", "The session whose reminders are meant.", sessionId)
+
+const reminder = argument("REMINDER", "The reminder, such as schedule-1.", nonEmpty)
+
+const ruleOption = "The rule as JSON, with exactly one of the keys that schedule_create has for it."
+
+const scheduleList = Command.make("list", { session: scheduled, db, json }, (options) =>
+  Effect.flatMap(schedule(), ({ list }) => list(options))
+).pipe(
+  Command.withDescription(text("Lists the reminders of a session that are not over, in the order of their creation."))
+)
+
+const scheduleCreate = Command.make(
+  "create",
+  {
+    session: scheduled,
+    title: required("title", "TEXT", "A name for lists.", nonEmpty),
+    rule: required("rule", "JSON", ruleOption, nonEmpty),
+    db,
+    json,
+    prompt: argument("PROMPT", "What the agent is reminded of.", anyText)
+  },
+  (options) => Effect.flatMap(schedule(), ({ create }) => create(options))
+).pipe(
+  Command.withDescription(
+    text(
+      "Sets a reminder in a session.",
+      "The process that drives the session does it; where there is none, this one does, under the session's lease.",
+      `$ afterturn schedule create --session ID --title standup --rule '{"daily":{"time":"09:00:00","time_zone":"Europe/Berlin"}}' "Join."`
+    )
+  )
+)
+
+const scheduleUpdate = Command.make(
+  "update",
+  {
+    session: scheduled,
+    title: option("title", "TEXT", "A new name.", nonEmpty),
+    prompt: option("prompt", "TEXT", "A new prompt.", nonEmpty),
+    rule: option("rule", "JSON", ruleOption, nonEmpty),
+    db,
+    json,
+    id: reminder
+  },
+  (options) => Effect.flatMap(schedule(), ({ update }) => update(options))
+).pipe(Command.withDescription(text("Changes a reminder in place; what is not given stays.")))
+
+const scheduleVerb = (verb: "delete" | "pause" | "resume" | "run-now", description: string) =>
+  Command.make(verb, { session: scheduled, db, json, id: reminder }, (options) =>
+    Effect.flatMap(schedule(), ({ simple }) => simple({ ...options, verb }))
+  ).pipe(Command.withDescription(text(description)))
+
+const scheduleHistory = Command.make("history", { session: scheduled, db, json, id: reminder }, (options) =>
+  Effect.flatMap(schedule(), ({ history }) => history(options))
+).pipe(
+  Command.withDescription(
+    text(
+      "Tells what was done to a reminder and what became of each occurrence: due, decided, late by, missed, turns, outcome."
+    )
+  )
+)
+
+const host = Command.make("host", { model, baseUrl, approve, db, json }, (options) =>
+  Effect.flatMap(
+    Effect.promise(() => import("./commands/host.js")),
+    ({ host }) => host(options)
+  )
+).pipe(
+  Command.withDescription(
+    text(
+      "Stays up and looks after the reminders of sessions that no process drives.",
+      "A session with a reminder that is due is resumed, its turn run, and let go when it is quiet. Any number of hosts may share a " +
+        "database: none delivers what another has. chat does the same while it is open."
+    )
+  )
+)
+
 /**
  * Every command, under the name of the program.
  *
@@ -442,12 +635,13 @@ export const root: CliCommand = group(
   text(
     "An agent that keeps working around its turns. Everything it does is in one durable log.",
     "Options may stand anywhere; -- ends them. Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 failed, " +
-      "2 wrong command line, 128 and its number for a signal.",
+      "2 wrong command line, 3 a goal was stopped, 128 and its number for a signal.",
     "Environment: AFTERTURN_DB and AFTERTURN_MODEL stand in for --db and --model, NO_COLOR turns colours off.",
     "See afterturn COMMAND --help."
   ),
   leaf(run),
   leaf(chat),
+  leaf(host),
   leaf(mcp),
   leaf(demo),
   group(
@@ -464,7 +658,31 @@ export const root: CliCommand = group(
   ),
   group("jobs", text("Looks at background jobs and ends them."), leaf(jobsList), leaf(jobsOutput), leaf(jobsKill)),
   leaf(terminals),
+  group(
+    "goal",
+    text("Looks at the goal of a session and changes it."),
+    leaf(goalShow),
+    leaf(goalCreate),
+    leaf(goalEdit),
+    leaf(goalVerb("pause", "Stops an active goal until it is resumed.")),
+    leaf(goalVerb("resume", "Goes on with a goal that is paused, blocked or at rest, while it has rounds left.")),
+    leaf(goalVerb("clear", "Takes a goal away, whatever its phase."))
+  ),
+  leaf(wakes),
   group("todo", text("Looks at todo lists."), leaf(todoShow)),
-  group("schedule", text("Looks at reminders."), leaf(schedulePreview)),
-  group("tools", text("Looks at the tools of agents."), leaf(toolsCatalog))
+  group(
+    "schedule",
+    text("Looks at reminders, sets and changes them."),
+    leaf(scheduleList),
+    leaf(scheduleCreate),
+    leaf(scheduleUpdate),
+    leaf(scheduleVerb("delete", "Deletes a reminder. A message of it that waits already stays.")),
+    leaf(scheduleVerb("pause", "Pauses a reminder: what comes due meanwhile is skipped.")),
+    leaf(scheduleVerb("resume", "Goes on with a paused reminder, from its first occurrence after now.")),
+    leaf(scheduleVerb("run-now", "Hands a reminder to its session now, beside its rule.")),
+    leaf(scheduleHistory),
+    leaf(schedulePreview)
+  ),
+  group("tools", text("Looks at the tools of agents."), leaf(toolsCatalog)),
+  leaf(doctor)
 )("")

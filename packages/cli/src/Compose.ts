@@ -13,6 +13,12 @@ import * as ExternalAgent from "@afterturn/agent/ExternalAgent"
 import type { SystemPrompt } from "@afterturn/agent/SystemPrompt"
 import type { ToolRegistry } from "@afterturn/agent/ToolRegistry"
 import type { Wakes } from "@afterturn/agent/Wakes"
+import type { GoalConfig } from "@afterturn/goals/GoalConfig"
+import * as GoalDriver from "@afterturn/goals/GoalDriver"
+import * as GoalPrompt from "@afterturn/goals/GoalPrompt"
+import type { Goals } from "@afterturn/goals/Goals"
+import * as GoalTools from "@afterturn/goals/GoalTools"
+import * as GoalWakes from "@afterturn/goals/GoalWakes"
 import * as JobDelivery from "@afterturn/jobs/JobDelivery"
 import type { JobSpool } from "@afterturn/jobs/JobSpool"
 import * as Jobs from "@afterturn/jobs/Jobs"
@@ -20,6 +26,12 @@ import type { JobsConfig } from "@afterturn/jobs/JobsConfig"
 import * as JobTools from "@afterturn/jobs/JobTools"
 import * as JobWakes from "@afterturn/jobs/JobWakes"
 import * as McpInbox from "@afterturn/mcp/McpInbox"
+import * as ReminderDelivery from "@afterturn/schedule/ReminderDelivery"
+import * as ReminderWakes from "@afterturn/schedule/ReminderWakes"
+import type { Schedule } from "@afterturn/schedule/Schedule"
+import type { ScheduleConfig } from "@afterturn/schedule/ScheduleConfig"
+import * as SchedulePrompt from "@afterturn/schedule/SchedulePrompt"
+import * as ScheduleTools from "@afterturn/schedule/ScheduleTools"
 import type { SessionStoreError } from "@afterturn/session-log/SessionStore"
 import * as ShellTools from "@afterturn/shell/ShellTools"
 import type { Terminals } from "@afterturn/terminal/Terminals"
@@ -34,9 +46,12 @@ import type { Path } from "@effect/platform/Path"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
+import type { GoalsLayerOptions } from "./Compose/Goals.js"
+import { goalsLayer } from "./Compose/Goals.js"
 import { jobsConfig, shell, spoolLayer } from "./Compose/Jobs.js"
 import type { ModelLayerError, ModelOptions } from "./Compose/Model.js"
 import { load as loadModel } from "./Compose/Model.js"
+import { scheduleLayer } from "./Compose/Schedule.js"
 import { serveCommands } from "./Compose/Serve.js"
 import type { Store } from "./Compose/Store.js"
 import { emptyStoreLayer, storeLayer } from "./Compose/Store.js"
@@ -58,6 +73,8 @@ export interface AgentLayerOptions extends ModelOptions {
   readonly agent?: Partial<AgentOptions> & { readonly introduction?: string }
   /** Who decides what the agent may do. Default: nobody is there to ask, so that it may do nothing that has to be approved. */
   readonly approval?: Parameters<typeof Approval.layer>[0]
+  /** What differs about goals. */
+  readonly goals?: GoalsLayerOptions
 }
 
 /**
@@ -72,9 +89,13 @@ export type AgentServices =
   | AgentExtensions
   | AgentModel.AgentModel
   | Approval.Approval
+  | GoalConfig
+  | Goals
   | Jobs.Jobs
   | JobsConfig
   | JobSpool
+  | Schedule
+  | ScheduleConfig
   | Store
   | SystemPrompt
   | Terminals
@@ -181,8 +202,9 @@ export const externalLayer = ({
 const capabilities = ({
   approval,
   bash,
-  db
-}: Pick<AgentLayerOptions, "approval" | "db"> & { readonly bash?: boolean }) =>
+  db,
+  goals
+}: Pick<AgentLayerOptions, "approval" | "db" | "goals"> & { readonly bash?: boolean }) =>
   Layer.mergeAll(
     TodoTools.layer,
     TodoPrompt.layer,
@@ -190,8 +212,17 @@ const capabilities = ({
     bash === false ? Layer.empty : Layer.merge(shellTools, TerminalTools.layer()),
     JobDelivery.layer(),
     JobWakes.layer(),
+    ReminderDelivery.layer,
+    ReminderWakes.layer,
+    ScheduleTools.layer(),
+    SchedulePrompt.layer,
+    GoalDriver.layer,
+    GoalTools.layer,
+    GoalPrompt.layer,
+    GoalWakes.layer,
     serveCommands
   ).pipe(
+    Layer.provideMerge(Layer.merge(scheduleLayer, goalsLayer(goals))),
     Layer.provideMerge(Layer.mergeAll(Todo.layer, Jobs.layerLocal, terminals, Approval.layer(approval ?? askNobody))),
     Layer.provideMerge(Layer.mergeAll(todoConfig, jobsConfig, spoolLayer(db)))
   )

@@ -109,11 +109,32 @@ describe("afterturn mcp", () => {
           assert.match(list ?? "", /bash-2 .*failed.*lost/)
           assert.match(block ?? "", /job notice: bash-2/)
           yield* second.close
+          const todo = yield* Afterturn.run("todo", "show", "s1", "--db", db)
+          assert.include(todo.stdout, "Read the changelog")
           const jobs = yield* Afterturn.run("jobs", "list", "--session", "s1", "--db", db, "--json")
           assert.deepStrictEqual(
             JSON.parse(jobs.stdout).map(({ status }: { status: string }) => status),
             ["completed", "failed"]
           )
+        })
+      ),
+    patience
+  )
+
+  it.live(
+    "brings a reminder when it is due",
+    () =>
+      inFolder((db) =>
+        Effect.gen(function* () {
+          const server = yield* connect(["--db", db, "--quiet", "1s"])
+          const announced = new Promise<unknown>((resolve) => {
+            server.client.fallbackNotificationHandler = async ({ params }) => resolve(params?.data)
+          })
+          yield* server.call("schedule_create", { title: "Stand", prompt: "stand up", after_seconds: 1 })
+          assert.match(String(yield* Effect.promise(() => announced)), /^waiting for this session: msg-1, reminder: /)
+          const [, block] = texts(yield* server.call("job_list"))
+          assert.match(block ?? "", /stand up/)
+          assert.lengthOf(texts(yield* server.call("job_list")), 1)
         })
       ),
     patience

@@ -16,7 +16,10 @@ import * as TerminalConfig from "@afterturn/terminal/TerminalConfig"
 import * as Terminals from "@afterturn/terminal/Terminals"
 import * as TerminalTools from "@afterturn/terminal/TerminalTools"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as TestClock from "effect/TestClock"
 import { layer as layerAgents } from "../../support/agents.js"
 import * as FakeModel from "../../support/FakeModel.js"
 
@@ -72,3 +75,13 @@ export const openShell = (agent: Agent, input: Record<string, unknown> = {}) =>
 /** Types into a terminal, as the tool does. */
 export const send = (agent: Agent, sessionId: string, text: string, more: Record<string, unknown> = {}) =>
   Effect.map(call("terminal_send", { sessionId, text, ...more }, agent), valueOf)
+
+/** Lets time go by until a fiber is through. What it loads or shows meanwhile takes turns of the event loop, of which no clock knows. */
+export const finished = <A, E>(fiber: Fiber.RuntimeFiber<A, E>): Effect.Effect<A, E> =>
+  Effect.gen(function* () {
+    while (Option.isNone(yield* Fiber.poll(fiber))) {
+      yield* TestClock.adjust("100 millis")
+      yield* Effect.async<void>((resume) => void setImmediate(() => resume(Effect.void)))
+    }
+    return yield* Fiber.join(fiber)
+  })

@@ -134,7 +134,7 @@ const enter = Effect.fnUntraced(function* (external: External, request: Request)
     live.runtime.config
   )
   yield* LiveAgent.commit(live, [
-    ...(isNew ? [AgentEvents.TurnStart.make({ turn: turn.turn, source: external.source })] : []),
+    ...(isNew ? [AgentEvents.TurnStart.make({ turn: turn.turn, source: external.source, by: "call" })] : []),
     ...(external.running === 0 ? [AgentEvents.StepStart.make({ turn: turn.turn, step })] : []),
     ...callEvents(turn.turn, step, request.route, prepared)
   ])
@@ -302,7 +302,7 @@ const watch = (external: External, turn: Turn): Effect.Effect<void, AppendError>
       const ended = Effect.as(Deferred.await(turn.ended), undefined)
       const waited = yield* Effect.exit(restore(Effect.raceFirst(Deferred.await(turn.cancel), ended)))
       if (Exit.isSuccess(waited) && waited.value === undefined) return
-      const cause = Exit.isSuccess(waited) ? (waited.value ?? "") : "the agent was disposed"
+      const cause = Exit.isSuccess(waited) ? (waited.value ?? "") : AgentEvents.disposedCause
       const isQuiet = external.running === 0
       yield* Deferred.succeed(turn.cancel, cause)
       // Not before the handlers have stopped and what they answered is stored.

@@ -13,12 +13,14 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import * as HashSet from "effect/HashSet"
+import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as Approve from "../Approve.js"
 import { fromError } from "../CliError.js"
 import type { Handler } from "../Commands.js"
+import { hostLayer } from "../Compose/Schedule.js"
 import { agentLayer } from "../Compose.js"
 import * as Database from "../Database.js"
 import { text } from "../internal/input.js"
@@ -65,12 +67,16 @@ export const chat = (options: ChatOptions): Handler =>
     const db = yield* Database.resolve(options.db)
     const policy = Approve.resolve(options.approve, route)
     const layer = (ask?: Questions.Questions["ask"]) =>
-      agentLayer({
-        db,
-        route,
-        baseUrl: Option.getOrUndefined(options.baseUrl),
-        approval: { policy, ...(ask === undefined ? {} : { ask }) }
-      })
+      Layer.provideMerge(
+        // While somebody is here, other sessions' reminders are looked after too.
+        hostLayer(),
+        agentLayer({
+          db,
+          route,
+          baseUrl: Option.getOrUndefined(options.baseUrl),
+          approval: { policy, ...(ask === undefined ? {} : { ask }) }
+        })
+      )
     if (!(yield* isTerminal)) return yield* Effect.provide(throughPipes(options), layer())
     const happenings = yield* Display.makeHappenings
     const questions = Questions.make(happenings)
@@ -88,7 +94,7 @@ const isTerminal = Effect.gen(function* () {
 const throughPipes = (options: ChatOptions) =>
   Effect.gen(function* () {
     const opened = yield* open(options)
-    const commands = [yield* SlashCommand.todo, yield* SlashCommand.jobs, SlashCommand.quit]
+    const commands = [yield* SlashCommand.todo, yield* SlashCommand.jobs, yield* SlashCommand.goal, SlashCommand.quit]
     const input = Stream.splitLines(text("-"))
     yield* Plain.run({ ...opened, input, commands: [...commands, SlashCommand.help(commands, { keys: false })] })
     yield* sayEnded(opened.agent.id, (yield* Output).note)
@@ -101,7 +107,7 @@ const atTerminal = (options: ChatOptions, happenings: Display.Happenings, questi
     const { route } = yield* AgentModel
     const opened = yield* open(options)
     const { agent } = opened
-    const commands = [yield* SlashCommand.todo, yield* SlashCommand.jobs, SlashCommand.quit]
+    const commands = [yield* SlashCommand.todo, yield* SlashCommand.jobs, yield* SlashCommand.goal, SlashCommand.quit]
     yield* Interactive.run({
       ...opened,
       title: `${route} · ${agent.header.title ?? agent.id}`,

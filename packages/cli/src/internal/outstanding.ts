@@ -1,10 +1,15 @@
 import type { Agent } from "@afterturn/agent/Agent"
 import * as AgentEvents from "@afterturn/agent/AgentEvents"
 import * as AgentLog from "@afterturn/agent/AgentLog"
+import type { Goal } from "@afterturn/goals/Goal"
+import { Goals } from "@afterturn/goals/Goals"
 import type { JobSnapshot } from "@afterturn/jobs/Job"
 import { isTerminal } from "@afterturn/jobs/Job"
 import * as JobLog from "@afterturn/jobs/JobLog"
 import { Jobs } from "@afterturn/jobs/Jobs"
+import type { Reminder } from "@afterturn/schedule/ScheduleLog"
+import * as ScheduleLog from "@afterturn/schedule/ScheduleLog"
+import { toMillis } from "@afterturn/session-log/Instant"
 import { Projections } from "@afterturn/session-log/Projection"
 import type { SessionId } from "@afterturn/session-log/SessionEvent"
 import type { ReadError } from "@afterturn/session-log/SessionLog"
@@ -23,12 +28,23 @@ export interface Outstanding {
   readonly held: ReadonlyArray<string>
   /** Whether a notice is about to open a turn. */
   readonly wakes: boolean
+  /** The goal that opens the next round, if one does. */
+  readonly goal: Goal | undefined
+  /** Those that wait for an instant, the soonest first, at most 100. */
+  readonly reminders: ReadonlyArray<Reminder>
 }
 
-export const nothingLeft: Outstanding = { asOfSeq: -1, running: [], held: [], wakes: false }
+export const nothingLeft: Outstanding = {
+  asOfSeq: -1,
+  running: [],
+  held: [],
+  wakes: false,
+  goal: undefined,
+  reminders: []
+}
 
 /** Of an agent that is idle. */
-export const look = (id: SessionId): Effect.Effect<Outstanding, ReadError, Projections | SessionLog> =>
+export const look = (id: SessionId): Effect.Effect<Outstanding, ReadError, Goals | Projections | SessionLog> =>
   Effect.gen(function* () {
     const projections = yield* Projections
     const { asOfSeq, value: ledger } = yield* projections.get(id, JobLog.ledger)
@@ -44,9 +60,29 @@ export const look = (id: SessionId): Effect.Effect<Outstanding, ReadError, Proje
       asOfSeq,
       running: Object.values(ledger.open),
       held: wakes ? [] : [...new Set([...waiting, ...untold])],
-      wakes
+      wakes,
+      goal: yield* armedGoal(id),
+      reminders: soonest((yield* projections.get(id, ScheduleLog.reminders)).value)
     }
   })
+
+const maxReminders = 100
+
+const soonest = (state: ScheduleLog.ScheduleState): ReadonlyArray<Reminder> => {
+  const found: Array<Reminder> = []
+  for (const reminder of ScheduleLog.soonest(state)) {
+    if (found.length === maxReminders) break
+    found.push(reminder)
+  }
+  return found
+}
+
+const armedGoal = (id: SessionId) =>
+  Effect.flatMap(Goals, (goals) => goals.get(id)).pipe(
+    // Nothing opens a round then.
+    Effect.catchTag("CorruptGoalLog", () => Effect.succeed(undefined)),
+    Effect.map((goal) => (goal?.activation === "armed" ? goal : undefined))
+  )
 
 /** A notice whose turn failed wakes again later: what failed it would fail the next one too, so nobody stays for that. */
 const lastTurnFailed = (id: SessionId, toSeq: number) =>
@@ -63,9 +99,13 @@ const lastTurnFailed = (id: SessionId, toSeq: number) =>
 const recentEvents = 500
 
 /**
- * Waits until an agent is idle, none of its jobs runs, and no notice is about to wake it; answers what is left then.
+ * Waits until an agent is idle, none of its jobs runs, no goal opens a round, and no notice is about to wake it, nor a reminder that is
+ * due by `remindersUntil`, in milliseconds since the epoch; answers what is left then.
  */
-export const untilSettled = (agent: Agent): Effect.Effect<Outstanding, ReadError, Jobs | Projections | SessionLog> =>
+export const untilSettled = (
+  agent: Agent,
+  options?: { readonly remindersUntil: number }
+): Effect.Effect<Outstanding, ReadError, Goals | Jobs | Projections | SessionLog> =>
   Effect.gen(function* () {
     const log = yield* SessionLog
     let before = { asOfSeq: -1, since: 0 }
@@ -74,8 +114,10 @@ export const untilSettled = (agent: Agent): Effect.Effect<Outstanding, ReadError
       const now = yield* Clock.currentTimeMillis
       const left = yield* look(agent.id)
       if (left.asOfSeq !== before.asOfSeq) before = { asOfSeq: left.asOfSeq, since: now }
-      if (left.running.length > 0 || left.wakes) {
+      if (left.running.length > 0 || left.wakes || left.goal !== undefined) {
         if (now - before.since >= Duration.toMillis(patience) && !(yield* anyRuns(agent.id))) return left
+        yield* moved(agent.id, left.asOfSeq)
+      } else if (left.reminders.some(({ scheduledAt }) => toMillis(scheduledAt) <= (options?.remindersUntil ?? -1))) {
         yield* moved(agent.id, left.asOfSeq)
       } else if ((yield* log.lastSeq(agent.id)) === left.asOfSeq && (yield* agent.status) === "idle") return left
     }
