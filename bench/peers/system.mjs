@@ -18,13 +18,16 @@ if (zlib.zstdCompress === undefined) {
   register("./hooks.mjs", import.meta.url, { data: { parentURL } })
 }
 
+const many = 1_000_000_000
+
 const peer = (name) => import(`@deepseek-ai/${name}`)
 
 /**
  * `root` is the folder of the sessions' files; without it nothing is stored. `loop`: with a model that answers at once.
- * `projections`: folds of the session, which only a resume is asked for.
+ * `projections`: folds of the session, which only a resume is asked for. `jobs`: without a limit of jobs at a time; `notices`: with the
+ * tools and notices about them.
  */
-export const start = async ({ loop = false, projections = false, root } = {}) => {
+export const start = async ({ jobs = false, loop = false, notices = false, projections = false, root } = {}) => {
   const { Context } = await peer("cordis")
   const context = new Context()
   await context.plugin((await peer("dsh-session")).SessionStore)
@@ -40,6 +43,10 @@ export const start = async ({ loop = false, projections = false, root } = {}) =>
     const projection = await peer("dsh-session-projection")
     await context.plugin(projection.default ?? projection, {})
   }
+  if (jobs) {
+    await context.plugin((await peer("dsh-jobs-local")).LocalJobRegistry, { maxConcurrentJobsPerOwner: many })
+  }
+  if (notices) await context.plugin(await peer("dsh-tool-jobs"), { maxConsecutiveWakes: many })
   if (!loop) return { context }
   const model = await addModel(context)
   return { context, model }
@@ -52,7 +59,9 @@ const addModel = async (context) => {
   await context.plugin((await peer("dsh-agent-loop")).AgentLoop, { agents: [] })
   class Model extends LlmAdapter {
     answers = []
+    askedAt = 0
     async *stream() {
+      this.askedAt = performance.now()
       const calls = this.answers.shift()
       if (calls === undefined) yield* text("All of it is done.")
       else for (const [index, call] of calls.entries()) yield* callParts(index, call)

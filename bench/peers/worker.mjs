@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { makeJobTasks } from "./jobs.mjs"
 import { assistantMessage, bareAgent, liveAgent, resumeAgent, start, stop, userMessage } from "./system.mjs"
 
 const folder = mkdtempSync(join(process.env.BENCH_FOLDER ?? tmpdir(), "afterturn-bench-peers-"))
@@ -179,7 +180,9 @@ const list = async ({ sessions }) => {
   return measured
 }
 
-const tasks = { appends, firstSession, list, longSession, manySessions, resume, todo, todoTurns, turns }
+const jobs = makeJobTasks({ freshName, timed })
+
+const tasks = { appends, firstSession, ...jobs, list, longSession, manySessions, resume, todo, todoTurns, turns }
 
 process.on("message", async ({ options, task }) => {
   try {

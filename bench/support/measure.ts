@@ -31,16 +31,16 @@ export type Sides = Readonly<Record<string, () => Promise<Measured>>>
 
 export type Rounds = Readonly<Record<string, ReadonlyArray<Measured>>>
 
-/** One round of each side after the other, again and again; the first round warms up and does not count. */
-export const interleave = async (rounds: number, sides: Sides): Promise<Rounds> => {
+/** One round of each side after the other, again and again; the first round, or as many as `warmUps` says, do not count. */
+export const interleave = async (rounds: number, sides: Sides, warmUps = 1): Promise<Rounds> => {
   const names = Object.keys(sides)
   const results = new Map(names.map((name): [string, Array<Measured>] => [name, []]))
-  for (let round = 0; round <= rounds; round++) {
+  for (let round = 0; round < warmUps + rounds; round++) {
     // Each goes first as often as the others.
     const order = names.map((_, index) => names[(index + round) % names.length] ?? "")
     for (const name of order) {
       const measured = await sides[name]?.()
-      if (round > 0 && measured !== undefined) results.get(name)?.push(measured)
+      if (round >= warmUps && measured !== undefined) results.get(name)?.push(measured)
     }
   }
   return Object.fromEntries(results)

@@ -10,7 +10,8 @@ import type { Report } from "./report.js"
 /** The same from `support/` and from the bundle in `dist/`. */
 const peersSource = fileURLToPath(new URL("../peers/", import.meta.url))
 
-const installed = process.env.AFTERTURN_BENCH_PEERS ?? fileURLToPath(new URL("../dist/peers", import.meta.url))
+/** Where they are installed, and the libraries that are measured beside this project. */
+export const peersPath = process.env.AFTERTURN_BENCH_PEERS ?? fileURLToPath(new URL("../dist/peers", import.meta.url))
 
 export type PeerOptions = Readonly<Record<string, string | number | boolean>>
 
@@ -23,12 +24,15 @@ export class Peers {
 
   /** `undefined` when they are not installed, which the report then says. */
   static async start(report: Report): Promise<Peers | undefined> {
-    if (!existsSync(join(installed, "node_modules/@deepseek-ai"))) {
+    if (!existsSync(join(peersPath, "node_modules/@deepseek-ai"))) {
       report.note(`The peers are not installed and were left out: node bench/peers/install.mjs`)
       return undefined
     }
     const peers = new Peers(
-      fork(join(peersSource, "worker.mjs"), { stdio: ["ignore", "ignore", "inherit", "ipc"], execArgv: [] })
+      fork(join(peersSource, "worker.mjs"), {
+        stdio: ["ignore", "ignore", "inherit", "ipc"],
+        execArgv: ["--expose-gc"]
+      })
     )
     await peers.answer()
     return peers

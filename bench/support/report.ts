@@ -66,12 +66,15 @@ export class Report {
         ? {}
         : { ratio: speedup(measured, baseRounds), cpuRatio: speedup(measured, baseRounds, "cpuMicros") })
     }))
-    this.tables.push({ title, rows, ...(base === undefined ? {} : { base }) })
-    this.progress(`  ${title}`)
+    const table = { title, rows, ...(base === undefined ? {} : { base }) }
+    this.tables.push(table)
+    // Whole: who ends a long bench early still has what was found by then.
+    this.progress(tableText(table))
   }
 
   figure(name: string, value: number, unit: string): void {
     this.figures.push({ name, value, unit })
+    this.progress(`\n${name}: ${short(value)} ${unit}`)
   }
 
   /** What was aimed at; `isMet` of what was found. */

@@ -45,7 +45,59 @@ describe("fromAiError", () => {
     assert.deepStrictEqual(wait({ "retry-after": "7" }), Duration.seconds(7))
     assert.deepStrictEqual(wait({ "retry-after": "7", "retry-after-ms": "250" }), Duration.millis(250))
     assert.isUndefined(wait({ "retry-after": "Wed, 21 Oct 2026 07:28:00 GMT" }))
+    assert.deepStrictEqual(
+      wait({ "retry-after": "Wed, 21 Oct 2026 07:28:00 GMT", date: "Wed, 21 Oct 2026 07:27:30 GMT" }),
+      Duration.seconds(30)
+    )
     assert.isUndefined(wait({}))
+  })
+
+  it("tells refusals and shortages apart", () => {
+    const code = (status: number, body: string) =>
+      ModelError.fromAiError(
+        new AiError.HttpResponseError({
+          module: "Test",
+          method: "streamText",
+          request,
+          reason: "StatusCode",
+          response: { status, headers: {} },
+          body
+        })
+      )
+    const quota = code(429, '{"error":{"code":"insufficient_quota","message":"You exceeded your current quota"}}')
+    assert.deepInclude(quota, { code: "provider_rate_limited", transient: false })
+    assert.strictEqual(quota.message, "the provider answered 429: You exceeded your current quota")
+    assert.strictEqual(code(529, "").code, "provider_overloaded")
+    assert.strictEqual(code(503, "Service is overloaded").code, "provider_overloaded")
+    assert.strictEqual(code(503, "").code, "provider_unavailable")
+    for (const text of [
+      "prompt is too long: 210000 tokens > 200000 maximum",
+      "input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000",
+      "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens",
+      "the request exceeds the available context size. try increasing the context size",
+      "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."
+    ]) {
+      assert.strictEqual(code(400, text).code, "provider_context_overflow", text)
+      assert.strictEqual(code(500, text).code, "provider_unavailable", text)
+    }
+    assert.strictEqual(code(413, "").code, "provider_context_overflow")
+    assert.strictEqual(code(400, "max_tokens: 99999 > 8192, which is the maximum").code, "provider_rejected")
+  })
+
+  it("reads an error in the middle of an answer by the kind that it names", () => {
+    const code = (error: unknown) => {
+      const { code, transient } = ModelError.fromStreamError(error)
+      return [code, transient]
+    }
+    assert.deepStrictEqual(code({ type: "overloaded_error", message: "m" }), ["provider_overloaded", true])
+    assert.deepStrictEqual(code({ code: "rate_limit_exceeded", message: "m" }), ["provider_rate_limited", true])
+    assert.deepStrictEqual(code({ code: "context_length_exceeded" }), ["provider_context_overflow", false])
+    assert.deepStrictEqual(code({ type: "invalid_request_error", message: "prompt is too long" }), [
+      "provider_context_overflow",
+      false
+    ])
+    assert.deepStrictEqual(code({ code: 503, message: "m" }), ["provider_unavailable", true])
+    assert.deepStrictEqual(code("what?"), ["provider_unavailable", true])
   })
 
   it("bounds the text and keeps keys out of it", () => {
@@ -97,7 +149,7 @@ describe("a failing provider", () => {
       const agent = yield* oneTurn
       yield* agent.whenIdle
       const [end] = yield* Support.turnEnds(id)
-      assert.strictEqual(end?.kind === "error" ? end.error.code : end?.kind, "provider_rejected")
+      assert.strictEqual(end?.kind === "error" ? end.error.code : end?.kind, "provider_unauthorized")
       yield* agent.followup(AgentMessage.user("again"))
       yield* agent.whenIdle
       assert.strictEqual((yield* Support.turnEnds(id)).at(-1)?.kind, "completed")

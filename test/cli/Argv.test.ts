@@ -114,6 +114,13 @@ describe("Argv", () => {
     assert.strictEqual(refusal("say", "-q", "x"), "tool say has no option -q; see tool say --help")
   })
 
+  it("knows no help, and nothing else, of a command that there is not", () => {
+    for (const option of ["--help", "-h", "--version", "--completions=bash", "--json"]) {
+      assert.strictEqual(refusal("sya", option), 'tool has no command "sya", did you mean say?; see tool --help')
+      assert.strictEqual(refusal(option, "files", "x"), 'tool files has no command "x"; see tool files --help')
+    }
+  })
+
   it("refuses an option of another command", () => {
     assert.strictEqual(
       refusal("files", "list", "--to", "x"),

@@ -19,4 +19,13 @@ describe("Route.resolve", () => {
       assert.deepInclude(yield* resolve(undefined, { AFTERTURN_MODEL: "" }), { code: "usage", exit: 2 })
     })
   )
+
+  it.effect("falls back to the provider whose key there is, Anthropic's first", () =>
+    Effect.gen(function* () {
+      const keys = { ANTHROPIC_API_KEY: "a", OPENAI_API_KEY: "b" }
+      assert.match(String(yield* resolve(undefined, keys)), /^anthropic:/)
+      assert.match(String(yield* resolve(undefined, { ...keys, ANTHROPIC_API_KEY: "\n" })), /^openai:/)
+      assert.strictEqual(yield* resolve(undefined, { ...keys, AFTERTURN_MODEL: "openai:x" }), "openai:x")
+    })
+  )
 })

@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process"
+import * as fs from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { Workplace } from "../support/afterturn.js"
@@ -38,6 +39,24 @@ describe("the afterturn process", () => {
         encoding: "utf8"
       })
       assert.deepStrictEqual({ stderr, stdout }, { stderr: "", stdout: '{"id":"s1" 0\n' })
+    }).pipe(Effect.scoped)
+  )
+
+  it.live.skipIf(!fs.existsSync("/dev/full"))("says that a full disk took no output, whatever the command", () =>
+    Effect.gen(function* () {
+      const place = yield* workplace
+      for (const args of [["run", ...place.scripted, "--session", "s1", "hello"], ["--help"]]) {
+        const { status, stderr } = spawnSync(
+          "bash",
+          ["-c", '"$0" "$@" > /dev/full', process.execPath, bundle(), ...args],
+          {
+            encoding: "utf8"
+          }
+        )
+        assert.strictEqual(stderr, "afterturn: the output cannot be written: ENOSPC: no space left on device, write\n")
+        assert.strictEqual(status, 1)
+      }
+      assert.deepStrictEqual(yield* turnEnds(place, "s1"), [{ kind: "completed" }])
     }).pipe(Effect.scoped)
   )
 

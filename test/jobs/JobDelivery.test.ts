@@ -5,9 +5,12 @@ import { Agents } from "@afterturn/agent/Agents"
 import * as Job from "@afterturn/jobs/Job"
 import * as JobDelivery from "@afterturn/jobs/JobDelivery"
 import * as JobEvents from "@afterturn/jobs/JobEvents"
+import * as JobNotice from "@afterturn/jobs/JobNotice"
 import * as Jobs from "@afterturn/jobs/Jobs"
 import * as JobTools from "@afterturn/jobs/JobTools"
-import type { SessionId } from "@afterturn/session-log/SessionEvent"
+import type { EventInput, SessionId } from "@afterturn/session-log/SessionEvent"
+import { SessionLog } from "@afterturn/session-log/SessionLog"
+import { SessionStoreError } from "@afterturn/session-log/SessionStore"
 import * as AiError from "@effect/ai/AiError"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -15,6 +18,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
 import * as Support from "../support/agents.js"
@@ -22,10 +26,14 @@ import * as FakeModel from "../support/FakeModel.js"
 
 const id = "s1" as SessionId
 
-const layer = (model: FakeModel.FakeModel, options?: Partial<JobDelivery.DeliveryOptions>) =>
+const layer = (
+  model: FakeModel.FakeModel,
+  options?: Partial<JobDelivery.DeliveryOptions>,
+  log?: Layer.Layer<SessionLog, never, SessionLog>
+) =>
   Layer.mergeAll(JobDelivery.layer(options), JobTools.layer()).pipe(
     Layer.provideMerge(Jobs.layer()),
-    Layer.provideMerge(Support.layer(model.layer)),
+    Layer.provideMerge(Support.layer(model.layer, undefined, log)),
     Layer.orDie
   )
 
@@ -53,6 +61,33 @@ const told = (sessionId: SessionId = id) =>
 const turns = Effect.map(Support.dataOf(id, AgentEvents.TurnStart), (starts) => starts.map(({ source }) => source.kind))
 
 const say = (agent: Agent, text: string) => Effect.zipRight(agent.followup(AgentMessage.user(text)), agent.whenIdle)
+
+const work = Job.JobId.make("work-1")
+const started = JobEvents.JobStart.make({ id: work, kind: "work", label: "build" })
+const asked = (by: string) => JobEvents.JobKillRequested.make({ id: work, reason: "the turn was cancelled", by })
+const killed = JobEvents.JobSettle.make({
+  id: work,
+  status: "killed",
+  startedAt: "1970-01-01T00:00:00.000Z",
+  finishedAt: "1970-01-01T00:00:00.000Z"
+})
+
+/** A session as a host that died left it, resumed; what it comes to in an hour. */
+const resumed = (...left: ReadonlyArray<EventInput>) =>
+  Effect.gen(function* () {
+    const log = yield* SessionLog
+    yield* log.create({ id })
+    yield* log.append(id, left)
+    const agent = yield* Effect.flatMap(Agents, (agents) => agents.resume(id))
+    yield* TestClock.adjust("1 hour")
+    yield* agent.whenIdle
+    return agent
+  })
+
+const run = <A, E>(
+  test: Effect.Effect<A, E, Layer.Layer.Success<ReturnType<typeof layer>> | Scope.Scope>,
+  options?: Partial<JobDelivery.DeliveryOptions>
+) => test.pipe(Effect.scoped, Effect.provide(layer(FakeModel.replies(), options)))
 
 describe("an idle owner", () => {
   it.effect("is woken by a notice that names the job, its status and how to read it", () =>
@@ -307,6 +342,144 @@ describe("a notice", () => {
       assert.strictEqual(all.length, 50)
       for (const { content } of messages) assert.isAtMost(AgentMessage.toText(content).split("\n").length, 22)
     }).pipe(Effect.scoped, Effect.provide(layer(FakeModel.replies(), { completionDelivery: "quiet" })))
+  )
+})
+
+describe("a host that died", () => {
+  it.effect("between an end and its notice owes the notice, once", () =>
+    run(
+      Effect.gen(function* () {
+        const agent = yield* resumed(started, killed)
+        assert.deepStrictEqual(yield* turns, ["job-notice"])
+        yield* say(agent, "and?")
+        assert.deepStrictEqual(yield* told(), [["work-1"]])
+      })
+    )
+  )
+
+  it.effect("between a notice and the turn that it opens has delivered it, once", () =>
+    run(
+      Effect.gen(function* () {
+        const notice = { id: "msg-1", ...JobNotice.compose([{ id: "work-1", facts: undefined }]) }
+        const agent = yield* resumed(
+          started,
+          killed,
+          AgentEvents.InboxSpliced.make({ list: "nextTurn", op: "insert", messages: [notice] })
+        )
+        assert.deepStrictEqual(yield* turns, ["job-notice"])
+        yield* say(agent, "and?")
+        assert.deepStrictEqual(yield* told(), [["work-1"]])
+      })
+    )
+  )
+
+  it.effect("while a job ran owes the notice of its loss, once", () =>
+    run(
+      Effect.gen(function* () {
+        const agent = yield* resumed(started)
+        assert.deepStrictEqual(yield* turns, ["job-notice"])
+        const [message] = yield* Support.dataOf(id, AgentEvents.UserMessage)
+        assert.include(AgentMessage.toText(message?.content ?? []), "[status: failed, lost: the host stopped]")
+        yield* say(agent, "and?")
+        assert.deepStrictEqual(yield* told(), [["work-1"]])
+      })
+    )
+  )
+})
+
+describe("a store that does not take a notice", () => {
+  it.effect("is asked again until it does, and the owner is told once", () => {
+    let refusals = 0
+    const refusing = Layer.effect(
+      SessionLog,
+      Effect.map(SessionLog, (log) => ({
+        ...log,
+        append: (session, events, options) =>
+          Effect.suspend(() => {
+            if (refusals >= 2 || !JSON.stringify(events).includes("job-notice"))
+              return log.append(session, events, options)
+            refusals++
+            return Effect.fail(new SessionStoreError({ reason: "busy", message: "not now" }))
+          })
+      }))
+    )
+    return Effect.gen(function* () {
+      const agent = yield* create
+      const job = yield* held()
+      yield* job.end
+      yield* TestClock.adjust("1 second")
+      yield* agent.whenIdle
+      assert.strictEqual(refusals, 2)
+      assert.deepStrictEqual(yield* turns, ["job-notice"])
+      assert.deepStrictEqual(yield* told(), [["work-1"]])
+    }).pipe(Effect.scoped, Effect.provide(layer(FakeModel.replies(), undefined, refusing)))
+  })
+})
+
+describe("the latency of notices", () => {
+  it.effect("is measured from the end of the job to the message", () =>
+    Effect.gen(function* () {
+      const before = yield* Metric.value(JobDelivery.noticeLatency)
+      yield* resumed(started, killed)
+      const after = yield* Metric.value(JobDelivery.noticeLatency)
+      assert.strictEqual(after.count - before.count, 1)
+      // It ended at the beginning of time, and so did the host come back.
+      assert.strictEqual(after.sum - before.sum, 0)
+    }).pipe(Effect.scoped, Effect.provide(layer(FakeModel.replies())))
+  )
+})
+
+describe("a job whose waiting call was cancelled", () => {
+  it.effect("is told by nothing more when the host died after its end", () =>
+    run(
+      Effect.gen(function* () {
+        const agent = yield* resumed(started, asked(JobEvents.byCancelledCall), killed)
+        assert.deepStrictEqual(yield* turns, [])
+        yield* say(agent, "go on")
+        assert.deepStrictEqual(yield* told(), [])
+      })
+    )
+  )
+
+  it.effect("is told without a wake when the host died before its end", () =>
+    run(
+      Effect.gen(function* () {
+        const agent = yield* resumed(started, asked(JobEvents.byCancelledCall))
+        assert.deepStrictEqual(yield* turns, [])
+        assert.deepStrictEqual(yield* Support.dataOf(id, JobEvents.JobWakesMuted), [])
+        const [lost, ...others] = yield* Support.dataOf(id, JobEvents.JobSettle)
+        assert.deepStrictEqual([lost?.status, others], ["failed", []])
+        yield* say(agent, "go on")
+        yield* say(agent, "and on")
+        assert.deepStrictEqual(yield* turns, ["user", "user"])
+        assert.deepStrictEqual(yield* told(), [["work-1"]])
+      }),
+      { wakeBudgetRefill: Duration.minutes(10) }
+    )
+  )
+
+  it.effect("is told together with what wakes the owner", () =>
+    run(
+      Effect.gen(function* () {
+        const agent = yield* resumed(started, asked(JobEvents.byCancelledCall))
+        const job = yield* held()
+        yield* job.end
+        yield* settle
+        yield* agent.whenIdle
+        assert.deepStrictEqual(yield* turns, ["job-notice"])
+        assert.deepStrictEqual(yield* told(), [["work-1", "work-2"]])
+      })
+    )
+  )
+
+  it.effect("wakes the owner when somebody else had asked it to end", () =>
+    run(
+      Effect.gen(function* () {
+        yield* resumed(started, asked("host"))
+        assert.deepStrictEqual(yield* turns, ["job-notice"])
+        assert.deepStrictEqual(yield* told(), [["work-1"]])
+      })
+    )
   )
 })
 

@@ -48,6 +48,7 @@ describe("the ledger", () => {
         outputLimitBytes: 9,
         process,
         stopping: false,
+        calledOff: false,
         reason: null
       }
     })
@@ -62,6 +63,7 @@ describe("the ledger", () => {
       finishedAt: at(1),
       status: "completed" as const,
       detail: "exit code: 0",
+      calledOff: false,
       reason: null
     }
     assert.deepStrictEqual(ended.recent, [job])
@@ -138,6 +140,32 @@ describe("the ledger", () => {
     assert.deepInclude(fold(wake, muted, other), { wakes: 1, muted: true })
     assert.deepInclude(fold(wake, muted, claimed({ kind: "user" })), { wakes: 0, lastWakeAt: null, muted: false })
     assert.strictEqual(fold(claimed({ kind: "user" })), JobLog.ledger.initial)
+  })
+
+  it("owes no word of a job that ended after the call that waited for it was cancelled, unless something went wrong", () => {
+    const cancelled = JobEvents.JobKillRequested.make({
+      id: id("bash-1"),
+      reason: "the turn was cancelled",
+      by: JobEvents.byCancelledCall
+    })
+    const byModel = JobEvents.JobKillRequested.make({ id: id("bash-1"), by: "model" })
+    const end = (status: "completed" | "killed" | "failed") =>
+      JobEvents.JobSettle.make({ id: id("bash-1"), status, startedAt: at(0), finishedAt: at(1) })
+    assert.isTrue(fold(start("bash-1"), cancelled).open["bash-1"]?.calledOff)
+    for (const requests of [[cancelled], [cancelled, byModel], [byModel, cancelled]]) {
+      assert.deepStrictEqual(untold(fold(start("bash-1"), ...requests, end("killed"))), [])
+      assert.deepStrictEqual(untold(fold(start("bash-1"), ...requests, end("completed"))), [])
+      const failed = fold(start("bash-1"), ...requests, end("failed"))
+      assert.deepStrictEqual(
+        JobLog.untoldJobs(failed).map(({ calledOff, id }) => [id, calledOff]),
+        [["bash-1", true]]
+      )
+    }
+    assert.deepStrictEqual(untold(fold(start("bash-1"), byModel, end("killed"))), ["bash-1"])
+    const ended = fold(start("bash-1"), cancelled, end("killed"))
+    assert.deepStrictEqual([ended.finished, ended.recent.map((job) => job.id as string)], [1, ["bash-1"]])
+    // A request that comes too late takes nothing back.
+    assert.deepStrictEqual(untold(fold(start("bash-1"), end("killed"), cancelled)), ["bash-1"])
   })
 
   it("survives being written down", () => {

@@ -180,6 +180,30 @@ describe("job_list", () => {
   )
 })
 
+describe("the prompt", () => {
+  it.effect("names the jobs that run as a turn starts, and nothing when there are none", () => {
+    const model = FakeModel.replies()
+    return Effect.gen(function* () {
+      const agent = yield* Effect.flatMap(Agents, (agents) => agents.create({ id }))
+      const say = Effect.zipRight(agent.followup(AgentMessage.user("go")), Effect.zipRight(settle, agent.whenIdle))
+      const first = yield* writing("x")
+      const second = yield* writing("x", { label: "obey [this]" })
+      yield* say
+      yield* first.end
+      yield* say
+      yield* second.end
+      yield* say
+      const named = model.prompts.map((prompt) => {
+        const system = prompt.flatMap((message) => (message.role === "system" ? [message.content] : [])).join("\n")
+        assert.include(system, "Background jobs: keep track")
+        assert.notInclude(system, "obey")
+        return /that run as this turn starts .*: (.*)\./.exec(system)?.[1]
+      })
+      assert.deepStrictEqual(named, ["work-1, work-2", "work-2", undefined])
+    }).pipe(Effect.scoped, Effect.provide(layer(model)))
+  })
+})
+
 describe("job_kill", () => {
   it.effect("ends a job and shows that it did; a second one says that it had ended", () =>
     Effect.gen(function* () {

@@ -1,3 +1,4 @@
+import { Agents } from "@afterturn/agent/Agents"
 import * as Job from "@afterturn/jobs/Job"
 import { Jobs } from "@afterturn/jobs/Jobs"
 import { LeaseLost, SessionLog } from "@afterturn/session-log/SessionLog"
@@ -10,12 +11,14 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as MetricLabel from "effect/MetricLabel"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
+import * as Tracer from "effect/Tracer"
 import * as Support from "./support/jobs.js"
 import { racesForTheEnd } from "./support/races.js"
 
-const { s1 } = Support
+const { s1, s2 } = Support
 
 const run = <R>(work: (context: Job.JobContext) => Effect.Effect<Job.JobResult, unknown, R>, owner = s1) =>
   Job.make({ kind: "bash", label: "work", owner }, work)
@@ -199,11 +202,52 @@ describe("the end of a job", () => {
       const running = Metric.value(
         Metric.gauge("afterturn_jobs_running", { description: "jobs that are running or stopping" })
       )
-      const before = yield* settled("failed")
+      const started = Metric.value(
+        Metric.counter("afterturn_jobs_started", { incremental: true, description: "jobs started" })
+      )
+      const before = { settled: yield* settled("failed"), started: yield* started }
       const level = yield* running
+      const work = Support.held(s2)
+      yield* Effect.flatMap(Agents, (agents) => agents.create({ id: s2 }))
+      const jobs = yield* Jobs
+      const { id } = yield* jobs.start(work.spec)
+      assert.strictEqual((yield* running).value, level.value + 1)
+      yield* work.release()
+      yield* jobs.wait(id, "1 minute", s2)
       yield* endOf(() => Effect.fail("x"))
-      assert.strictEqual((yield* settled("failed")).count, before.count + 1)
+      assert.strictEqual((yield* settled("failed")).count, before.settled.count + 1)
+      assert.strictEqual((yield* started).count, before.started.count + 2)
       assert.strictEqual((yield* running).value, level.value)
+    }).pipe(Effect.provide(Support.layer()))
+  )
+
+  it.scoped("ends its span, which stands under that of who started it", () =>
+    Effect.gen(function* () {
+      const spans: Array<Tracer.Span> = []
+      const plain = yield* Effect.tracer
+      const noting = Tracer.make({
+        ...plain,
+        span: (...args) => {
+          const span = plain.span(...args)
+          spans.push(span)
+          return span
+        }
+      })
+      yield* Support.alive()
+      const ended = yield* endOf(() => Effect.withSpan(Effect.fail("x"), "inner")).pipe(
+        Effect.withSpan("outer"),
+        Effect.withTracer(noting)
+      )
+      const [outer, run, inner] = ["outer", "Jobs.run", "inner"].map((name) => spans.find((span) => span.name === name))
+      assert.deepStrictEqual(Object.fromEntries(run?.attributes ?? []), {
+        "job.id": ended.id,
+        "job.kind": "bash",
+        "session.id": s1
+      })
+      assert.strictEqual(run?.status._tag, "Ended")
+      const parentOf = (span: Tracer.Span | undefined) => Option.getOrUndefined(span?.parent ?? Option.none())?.spanId
+      assert.strictEqual(parentOf(run), outer?.spanId)
+      assert.strictEqual(parentOf(inner), run?.spanId)
     }).pipe(Effect.provide(Support.layer()))
   )
 })

@@ -101,4 +101,17 @@ describe("offsetAt", () => {
     assert.strictEqual(minutes("Africa/Monrovia", "1970-01-01"), -44.5)
     assert.isUndefined(TimeZone.offsetAt("Mars/Olympus_Mons", 0))
   })
+
+  it("knows summers of a week", () => {
+    for (const [zone, standard] of [
+      ["America/Boa_Vista", -4],
+      ["America/Recife", -3],
+      ["America/Noronha", -2]
+    ] as const) {
+      const hours = ["2000-10-08", "2000-10-11T12:00Z", "2000-10-16"].map(
+        (at) => (TimeZone.offsetAt(zone, Date.parse(at)) ?? Number.NaN) / 3_600_000
+      )
+      assert.deepStrictEqual(hours, [standard, standard + 1, standard])
+    }
+  })
 })

@@ -1,8 +1,8 @@
 import * as AgentEvents from "@afterturn/agent/AgentEvents"
 import * as AgentMessage from "@afterturn/agent/AgentMessage"
-import { CallPatience } from "@afterturn/agent/CallPatience"
 import type { ApprovalDecision, ApprovalRequest } from "@afterturn/agent/Approval"
 import { Approval } from "@afterturn/agent/Approval"
+import { CallPatience } from "@afterturn/agent/CallPatience"
 import * as ToolRegistry from "@afterturn/agent/ToolRegistry"
 import { JobId } from "@afterturn/jobs/Job"
 import * as JobEvents from "@afterturn/jobs/JobEvents"
@@ -38,6 +38,16 @@ const settings = (options?: Partial<ShellToolsOptions>): ShellToolsOptions => ({
 })
 
 const settle = TestClock.adjust("0 millis")
+
+/** What opened each turn. */
+const turns = Effect.map(Events.dataOf(owner, AgentEvents.TurnStart), (starts) =>
+  starts.map(({ source }) => source.kind)
+)
+
+/** The jobs of each notice that a turn claimed. */
+const notices = Effect.map(Events.dataOf(owner, AgentEvents.UserMessage), (messages) =>
+  messages.flatMap(({ source }) => (source.kind === "job-notice" ? [source.jobs] : []))
+)
 
 /** A test with its own fake processes. */
 const withFake = <A, E>(
@@ -429,6 +439,61 @@ describe("a turn that is cancelled", () => {
         yield* TestClock.adjust("1 hour")
         const [settled] = yield* Events.dataOf(owner, JobEvents.JobSettle)
         assert.deepInclude(settled!, { id: JobId.make("bash-1"), status: "killed", reason: "the turn was cancelled" })
+        // Whoever cancelled it knows: neither is the agent woken for it, nor does a later turn bring it up.
+        assert.deepStrictEqual(yield* turns, ["user"])
+        yield* agent.followup(AgentMessage.user("and now?"))
+        yield* settle
+        yield* agent.whenIdle
+        assert.deepStrictEqual(yield* turns, ["user", "user"])
+        assert.deepStrictEqual(yield* notices, [])
+      })
+    )
+  })
+
+  it.effect("tells of a command that did not end, with the next turn", () => {
+    const model = FakeModel.replies({ calls: [{ name: "bash", input: { description: "d", command: "c" } }] })
+    return withFake({ model }, (backend) =>
+      Effect.gen(function* () {
+        backend.manners = "unkillable"
+        const agent = yield* newAgent()
+        yield* agent.followup(AgentMessage.user("go"))
+        const process = yield* backend.running
+        const cancelling = yield* Effect.fork(agent.cancel("user"))
+        yield* TestClock.adjust("20 seconds")
+        yield* Fiber.join(cancelling)
+        process.manners = "polite"
+        yield* TestClock.adjust("1 hour")
+        const [settled] = yield* Events.dataOf(owner, JobEvents.JobSettle)
+        assert.deepInclude(settled!, { status: "failed", detail: "did not stop" })
+        assert.deepStrictEqual(yield* turns, ["user"])
+        yield* agent.followup(AgentMessage.user("and now?"))
+        yield* settle
+        yield* agent.whenIdle
+        assert.deepStrictEqual(yield* turns, ["user", "user"])
+        assert.deepStrictEqual(yield* notices, [["bash-1"]])
+      })
+    )
+  })
+
+  it.effect("leaves it to a notice to tell of a command that outlasted its time before", () => {
+    const calls = [{ name: "bash", input: { description: "d", command: "c", timeoutMs: 1000 } }]
+    const model = FakeModel.make((request) =>
+      request === 0 ? { calls } : request === 1 ? { hang: true } : { text: "ok" }
+    )
+    return withFake({ model }, (backend) =>
+      Effect.gen(function* () {
+        const agent = yield* newAgent()
+        yield* agent.followup(AgentMessage.user("go"))
+        const process = yield* backend.running
+        yield* TestClock.adjust("1 second")
+        yield* model.asked(1)
+        yield* agent.cancel("user")
+        assert.deepStrictEqual(process.signals, [])
+        yield* process.exit(0)
+        yield* settle
+        yield* agent.whenIdle
+        assert.deepStrictEqual(yield* turns, ["user", "job-notice"])
+        assert.deepStrictEqual(yield* notices, [["bash-1"]])
       })
     )
   })

@@ -19,7 +19,9 @@ const script = {
   rules: [
     Sub.task("dig", Sub.works(10), { text: "I dug." }),
     Sub.task("deeper", Sub.works(10), { text: "I dug deeper." }),
-    Sub.task("park", { calls: [{ tool: "work_in_background", input: { minutes: 60 } }] }, Sub.works(10), { text: "Parked." }),
+    Sub.task("park", { calls: [{ tool: "work_in_background", input: { minutes: 60 } }] }, Sub.works(10), {
+      text: "Parked."
+    }),
     Sub.task("nest", { calls: [Sub.delegates("hold on")] }, { text: "Nested." }),
     { on: "agent" as const, match: "hold on", repeat: true, steps: [Sub.works(60), { text: "I held on." }] }
   ],
@@ -45,7 +47,7 @@ describe("a message to a child", () => {
       yield* TestClock.adjust("30 minutes")
       assert.deepStrictEqual(yield* Sub.heard(child.agentId), ["dig", "Your parent agent says:\n\ngo deeper"])
       assert.deepStrictEqual(yield* Sub.turns(child.agentId), ["agent"])
-      assert.strictEqual(yield* Sub.output(child.jobId), "I dug deeper.")
+      assert.strictEqual(yield* Sub.output(child.jobId), "I dug.")
       assert.deepStrictEqual(yield* Sub.told(), [["subagent-1"]])
     }).pipe(Effect.provide(layer))
   )

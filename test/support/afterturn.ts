@@ -36,6 +36,8 @@ export interface Started {
   readonly child: ChildProcess
   /** Waits until stdout and stderr together hold a text. */
   readonly said: (text: string) => Effect.Effect<void>
+  /** What it wrote to stdout and stderr so far. */
+  readonly heard: () => string
   readonly finished: Effect.Effect<Finished>
 }
 
@@ -71,7 +73,7 @@ export const start = (
           )
           return Effect.sync(() => listeners.delete(look))
         })
-      return { child, said, finished: Effect.promise(() => closed) }
+      return { child, said, heard: () => heard.stdout + heard.stderr, finished: Effect.promise(() => closed) }
     }),
     ({ child, finished }) =>
       Effect.suspend(() => {
@@ -92,15 +94,18 @@ export const inProcess = (
     /** Of a terminal; none: a pipe. */
     readonly columns?: number
     readonly reads?: number
+    /** Why the writes after those fail; none: the reader has left. */
+    readonly fault?: string
   }
 ): Effect.Effect<Finished> =>
   Effect.suspend(() => {
     let stdout = ""
     let stderr = ""
     let reads = options?.reads ?? Infinity
+    const fault = options?.fault === undefined ? {} : { fault: options.fault }
     const write = (text: string) =>
       Effect.suspend(() => {
-        if (reads-- <= 0) return Effect.fail(new StdoutClosed())
+        if (reads-- <= 0) return Effect.fail(new StdoutClosed(fault))
         stdout += text
         return Effect.void
       })

@@ -126,6 +126,10 @@ const interpret = (root: CommandSpec, line: Line): Either.Either<Request, CliErr
   const path = line.path.map(({ name }) => name)
   const command = line.path.at(-1) ?? root
   const { options, words } = line
+  // Help of something else would pass for help of what was asked.
+  if (command.children.length > 0 && words.length > 0) {
+    return Either.left(usage(commandMissing(root, line.path, words[0])))
+  }
   if (options.has("--help") || options.has("-h")) return Either.right({ _tag: "Help", path })
   if (options.has("--version")) return Either.right({ _tag: "Version" })
   const shell = options.get("--completions")
@@ -135,8 +139,9 @@ const interpret = (root: CommandSpec, line: Line): Either.Either<Request, CliErr
       : Either.left(usage(`--completions: expected one of ${shells.join(", ")}, got ${JSON.stringify(shell)}`))
   }
   if (command.children.length > 0) {
-    if (path.length === 0 && words.length === 0 && options.size === 0) return Either.right({ _tag: "Help", path })
-    return Either.left(usage(commandMissing(root, line.path, words[0])))
+    return path.length === 0 && options.size === 0
+      ? Either.right({ _tag: "Help", path })
+      : Either.left(usage(commandMissing(root, line.path, undefined)))
   }
   const foreign = [...options.keys()].find((name) => !has(command.options, name) && !has(builtIn, name))
   if (foreign !== undefined) return Either.left(usage(unknownOption(foreign, root, line.path)))

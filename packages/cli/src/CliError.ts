@@ -6,6 +6,7 @@
 import type { AgentBusy, AgentClosed } from "@afterturn/agent/Agent"
 import type { InvalidModelRoute } from "@afterturn/agent/AgentModel"
 import type { JobNotFound } from "@afterturn/jobs/JobsError"
+import type { ListenFailed, TokenRequired } from "@afterturn/mcp/McpHttp/Node"
 import type { CommandUnanswered } from "@afterturn/session-log/MailboxError"
 import type { AppendError, ReadError } from "@afterturn/session-log/SessionLog"
 import type {
@@ -62,6 +63,8 @@ export type ForeignError =
   | AgentClosed
   | CommandUnanswered
   | JobNotFound
+  | ListenFailed
+  | TokenRequired
 
 /**
  * The command line itself is wrong.
@@ -92,6 +95,7 @@ export const fromError = (error: ForeignError | CliError): CliError => {
     case "CliError":
       return error
     case "InvalidModelRoute":
+    case "TokenRequired":
       return usage(error.message)
     case "SessionStoreError":
       return failure(`store_${error.reason.replaceAll("-", "_")}`, error.message)

@@ -19,6 +19,7 @@ import {
   nonEmpty,
   oneOf,
   option,
+  port,
   positive,
   required,
   seq,
@@ -41,7 +42,20 @@ const db = option(
 
 const json = flag("json", "Results as JSON on stdout, errors as JSON on stderr.")
 
-const model = option("model", "ROUTE", "The model: scripted:FILE. Default: $AFTERTURN_MODEL.", nonEmpty)
+const model = option(
+  "model",
+  "ROUTE",
+  "The model: anthropic:NAME, openai:NAME or scripted:FILE. Default: $AFTERTURN_MODEL, else a model of the provider whose key is in " +
+    "$ANTHROPIC_API_KEY or $OPENAI_API_KEY.",
+  nonEmpty
+)
+
+const baseUrl = option(
+  "base-url",
+  "URL",
+  "A server that is compatible with the model's provider. Default: $ANTHROPIC_BASE_URL or $OPENAI_BASE_URL, else the provider's own.",
+  nonEmpty
+)
 
 const approve = option(
   "approve",
@@ -63,6 +77,7 @@ const run = Command.make(
       sessionId
     ),
     model,
+    baseUrl,
     maxWait: option(
       "max-wait",
       "DURATION",
@@ -87,7 +102,8 @@ const run = Command.make(
         "events instead, one a line, as they are stored. Ctrl-C cancels the turn.",
       "It stays while background jobs run, and for the turns that their ends open. What still runs when --max-wait is over is cancelled.",
       "Exits 1 when a turn ended in an error, when --max-wait was over, or when another process drives the session.",
-      '$ afterturn run --model scripted:demo.json "tidy up the changelog"',
+      '$ afterturn run --model anthropic:claude-sonnet-4-5 "tidy up the changelog"',
+      '$ afterturn run --model openai:qwen3 --base-url http://localhost:11434/v1 "say hello"',
       "$ git diff | afterturn run --session review -"
     )
   )
@@ -103,6 +119,7 @@ const chat = Command.make(
       sessionId
     ),
     model,
+    baseUrl,
     approve,
     db,
     json
@@ -118,6 +135,58 @@ const chat = Command.make(
       "Talks to the agent of a session.",
       "At a terminal that is a screen with an input line. Through pipes, each line of stdin is a message and the assistant's text " +
         "goes to stdout."
+    )
+  )
+)
+
+const mcp = Command.make(
+  "mcp",
+  {
+    session: option(
+      "session",
+      "ID",
+      "The session to go on with; created when there is none. Default: a new one, kept if something happened in it.",
+      sessionId
+    ),
+    http: option("http", "PORT", "Serve over HTTP on that port, 0 for any, instead of stdio.", port),
+    host: option("host", "HOST", "Where to listen with --http. Default: 127.0.0.1.", nonEmpty),
+    allowHost: option(
+      "allow-host",
+      "NAMES",
+      "With --http: other names, separated by commas, under which the server may be addressed and called by web pages.",
+      nonEmpty
+    ),
+    approve: option(
+      "approve",
+      "POLICY",
+      "Whether bash may run commands: allow or deny. Default: allow over stdio, where the client asks its user; over HTTP deny, and " +
+        "there is no bash.",
+      oneOf(["allow", "deny"])
+    ),
+    authority: option(
+      "authority",
+      "WHOSE",
+      "Whose word a call of the client is: user, so that it may set goals, or none. Default: user.",
+      oneOf(["user", "none"])
+    ),
+    quiet: option("quiet", "DURATION", "How long after the last call a turn ends. Default: 1m.", duration),
+    detachJobs: flag("detach-jobs", "Leave running jobs to the ledger when stdin ends; otherwise they are cancelled."),
+    db,
+    json
+  },
+  (options) =>
+    Effect.flatMap(
+      Effect.promise(() => import("./commands/mcp.js")),
+      ({ mcp }) => mcp(options)
+    )
+).pipe(
+  Command.withDescription(
+    text(
+      "Serves a session over the Model Context Protocol: the connected client is its agent.",
+      "Over stdio, stdout holds the protocol and nothing else; the end of stdin ends the server. With --http, clients send " +
+        "$AFTERTURN_MCP_TOKEN as their bearer token where that is set, and beyond loopback it has to be.",
+      "A session that another process drives is refused.",
+      '{ "mcpServers": { "afterturn": { "command": "afterturn", "args": ["mcp", "--session", "notes"] } } }'
     )
   )
 )
@@ -265,6 +334,29 @@ const jobsKill = Command.make(
   )
 )
 
+const agentsList = Command.make(
+  "agents",
+  {
+    session: required("session", "ID", "The session whose subagents are meant.", sessionId),
+    tree: flag("tree", "Also the subagents of subagents."),
+    db,
+    json
+  },
+  (options) =>
+    Effect.flatMap(
+      Effect.promise(() => import("./commands/agents.js")),
+      ({ list }) => list(options)
+    )
+).pipe(
+  Command.withDescription(
+    text(
+      "Lists the subagents of a session in the order in which it started them. Tokens are those of an agent and of all below it.",
+      "Each is a session of its own: afterturn sessions show ID shows what it did. With --json, an array of { id, parent, depth, label, " +
+        "status, interrupted, startedAt, runs, turns, job, tokens, totalTokens }, with --tree each with its children."
+    )
+  )
+)
+
 const todoShow = Command.make(
   "show",
   { history: flag("history", "Every list that the session showed, oldest first."), db, json, id },
@@ -344,6 +436,7 @@ export const root: CliCommand = group(
   ),
   leaf(run),
   leaf(chat),
+  leaf(mcp),
   leaf(demo),
   group(
     "sessions",
@@ -358,6 +451,7 @@ export const root: CliCommand = group(
     leaf(remove)
   ),
   group("jobs", text("Looks at background jobs and ends them."), leaf(jobsList), leaf(jobsOutput), leaf(jobsKill)),
+  leaf(agentsList),
   group("todo", text("Looks at todo lists."), leaf(todoShow)),
   group("schedule", text("Looks at reminders."), leaf(schedulePreview)),
   group("tools", text("Looks at the tools of agents."), leaf(toolsCatalog))

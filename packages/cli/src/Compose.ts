@@ -8,6 +8,7 @@ import * as AgentLoop from "@afterturn/agent/AgentLoop"
 import * as AgentModel from "@afterturn/agent/AgentModel"
 import type { AgentExtensions, Agents } from "@afterturn/agent/Agents"
 import * as Approval from "@afterturn/agent/Approval"
+import * as ExternalAgent from "@afterturn/agent/ExternalAgent"
 import type { SystemPrompt } from "@afterturn/agent/SystemPrompt"
 import type { ToolRegistry } from "@afterturn/agent/ToolRegistry"
 import type { Wakes } from "@afterturn/agent/Wakes"
@@ -17,11 +18,12 @@ import * as Jobs from "@afterturn/jobs/Jobs"
 import type { JobsConfig } from "@afterturn/jobs/JobsConfig"
 import * as JobTools from "@afterturn/jobs/JobTools"
 import * as JobWakes from "@afterturn/jobs/JobWakes"
-import type { Projections } from "@afterturn/session-log/Projection"
+import * as McpInbox from "@afterturn/mcp/McpInbox"
 import type { SessionStoreError } from "@afterturn/session-log/SessionStore"
 import * as ShellTools from "@afterturn/shell/ShellTools"
-import type { InvalidScript } from "@afterturn/testing/Script"
-import * as ScriptedModel from "@afterturn/testing/ScriptedModel"
+import * as SubagentConfig from "@afterturn/subagent/SubagentConfig"
+import * as Subagents from "@afterturn/subagent/Subagents"
+import * as SubagentTools from "@afterturn/subagent/SubagentTools"
 import * as Todo from "@afterturn/todo/Todo"
 import type { TodoConfig } from "@afterturn/todo/TodoConfig"
 import * as TodoPrompt from "@afterturn/todo/TodoPrompt"
@@ -34,6 +36,8 @@ import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { serveKills } from "./Compose/JobKill.js"
 import { jobsConfig, shell, spoolLayer } from "./Compose/Jobs.js"
+import type { ModelLayerError, ModelOptions } from "./Compose/Model.js"
+import { load as loadModel } from "./Compose/Model.js"
 import type { Store } from "./Compose/Store.js"
 import { emptyStoreLayer, storeLayer } from "./Compose/Store.js"
 import { todoConfig } from "./Compose/Todo.js"
@@ -46,17 +50,13 @@ export { todoConfig } from "./Compose/Todo.js"
  * @since 0.1.0
  * @category models
  */
-export interface AgentLayerOptions {
+export interface AgentLayerOptions extends ModelOptions {
   /** The database file; made when there is none. */
   readonly db: string
-  /** The model, such as `scripted:FILE`. */
-  readonly route: string
   /** Limits that differ from the defaults, and how the system prompt begins. */
   readonly agent?: Partial<AgentOptions> & { readonly introduction?: string }
   /** Who decides what the agent may do. Default: nobody is there to ask, so that it may do nothing that has to be approved. */
   readonly approval?: Parameters<typeof Approval.layer>[0]
-  /** How a scripted model speaks. */
-  readonly scripted?: Pick<ScriptedModel.ScriptedModelOptions, "deltaDelay" | "deltaLength">
 }
 
 /**
@@ -87,11 +87,7 @@ export type AgentServices =
  * @since 0.1.0
  * @category models
  */
-export type AgentLayerError =
-  | AgentModel.InvalidModelRoute
-  | InvalidScript
-  | ScriptedModel.ScriptUnreadable
-  | SessionStoreError
+export type AgentLayerError = ModelLayerError | SessionStoreError
 
 const introduction =
   "You are Afterturn, an agent that a person talks to in a terminal. You keep working between their messages: what you start " +
@@ -139,12 +135,57 @@ const mute = Layer.effect(
   })
 )
 
-const capabilities = ({ approval, db }: Pick<AgentLayerOptions, "approval" | "db">) =>
+const externalIntroduction =
+  "Afterturn keeps a session for you in a durable log: what you put there with these tools outlives your connection. Beside its result a " +
+  "tool may give you a second text, with a message for the session: a job has ended, a reminder is due, a goal has its next round. Act " +
+  `on it. Nobody can call you between your calls: while something is under way, look at ${McpInbox.uri} or call a tool now and then.`
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ExternalLayerOptions extends Partial<ExternalAgent.ExternalOptions> {
+  /** The database file; made when there is none. */
+  readonly db: string
+  /** Whether commands may run. */
+  readonly approval: Parameters<typeof Approval.layer>[0]
+  /** Whether there is a tool that runs commands at all. */
+  readonly bash: boolean
+}
+
+/**
+ * The same capabilities for agents that a client outside drives: there is no model, and so nobody whom they could delegate to.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const externalLayer = ({
+  approval,
+  bash,
+  db,
+  ...external
+}: ExternalLayerOptions): Layer.Layer<
+  Exclude<AgentServices, AgentModel.AgentModel> | ExternalAgent.ExternalAgents,
+  SessionStoreError,
+  FileSystem | Path
+> =>
+  capabilities({ approval, db, bash, subagents: false }).pipe(
+    Layer.provideMerge(ExternalAgent.layerRuntime({ introduction: externalIntroduction, ...external })),
+    Layer.provideMerge(storeLayer(db))
+  )
+
+const capabilities = ({
+  approval,
+  bash,
+  db,
+  subagents
+}: Pick<AgentLayerOptions, "approval" | "db"> & { readonly bash?: boolean; readonly subagents?: boolean }) =>
   Layer.mergeAll(
     TodoTools.layer,
     TodoPrompt.layer,
     jobTools,
-    shellTools,
+    bash === false ? Layer.empty : shellTools,
+    subagents === false ? Layer.empty : subagentTools,
     JobDelivery.layer(),
     JobWakes.layer(),
     serveKills
@@ -154,6 +195,13 @@ const capabilities = ({ approval, db }: Pick<AgentLayerOptions, "approval" | "db
   )
 
 const askNobody = { policy: "ask" } as const
+
+const subagentTools = SubagentTools.layer.pipe(
+  Layer.provide(Subagents.layer),
+  Layer.provide(SubagentConfig.layer()),
+  // The defaults are known to be fine.
+  Layer.orDie
+)
 
 const jobTools = JobTools.layer().pipe(
   // The defaults are known to be fine.
@@ -165,24 +213,3 @@ const shellTools = ShellTools.layer().pipe(
   // The defaults are known to be fine.
   Layer.orDie
 )
-
-/** Reads what the model needs before anything else is opened. */
-const loadModel = ({
-  route,
-  scripted
-}: AgentLayerOptions): Effect.Effect<
-  Layer.Layer<AgentModel.AgentModel, never, Projections>,
-  AgentModel.InvalidModelRoute | InvalidScript | ScriptedModel.ScriptUnreadable,
-  FileSystem
-> =>
-  Effect.gen(function* () {
-    const { name, provider } = yield* AgentModel.parseRoute(route)
-    if (provider !== "scripted") {
-      return yield* new AgentModel.InvalidModelRoute({
-        route,
-        reason: `this release has no ${provider} models; expected scripted:FILE`
-      })
-    }
-    const script = yield* ScriptedModel.load(name)
-    return Layer.effect(AgentModel.AgentModel, ScriptedModel.fromScript(script, { name, ...scripted }))
-  })

@@ -161,13 +161,13 @@ const attempt = Effect.fnUntraced(function* (delivery: Delivery) {
   const named = new Set(waiting.flatMap(({ source }) => source.jobs))
   const busy = (yield* agent.status) === "running"
   const fresh = yield* untold(delivery, ledger, named, busy)
-  const wakeup = options.completionDelivery === "wakeup"
+  const ids = [...named, ...fresh.map(({ id }) => id)]
+  const wakeup = options.completionDelivery === "wakeup" && ids.some((id) => !isCalledOff(ledger, id))
   const mayWake = wakeup && (yield* wakesLeft(delivery, ledger)) > 0
   const stranded = !busy && inbox.value.nextStep.some(isNotice)
   const mutes = wakeup && !mayWake && !busy && !ledger.muted && (stranded || fresh.length > 0)
   const wakesAgain = stranded && mayWake && (yield* mayWakeAgain(delivery, named))
   if (fresh.length === 0 && !wakesAgain && !mutes) return
-  const ids = [...named, ...fresh.map(({ id }) => id)]
   const insert = !mayWake ? agent.inject : busy ? agent.steer : agent.followup
   yield* insert(compose(ids.map((id) => noticed(ledger, id))), {
     replaces: waiting.map(({ id }) => id),
@@ -218,6 +218,10 @@ const untold = (
         ? Effect.map(delivery.jobs.isForeground(JobId.make(id), delivery.agent.id), (collected) => !collected)
         : Effect.succeed(true)
   )
+
+/** Whoever cancelled the call that waited for a job hears of what went wrong with its end, and is not woken for it. */
+const isCalledOff = (ledger: JobLog.Ledger, id: string): boolean =>
+  Option.exists(HashMap.get(ledger.untold, id), ({ calledOff }) => calledOff)
 
 const noticed = (ledger: JobLog.Ledger, id: string): NoticedJob => ({
   id,

@@ -29,7 +29,7 @@ export const JobStart = EventTypes.make(
 )
 
 /**
- * A job was asked to end, by whom and why.
+ * A job was asked to end, by whom and why. `by` is `model`, `user`, `owner`, `host` or `cancelled-call`; others may come.
  *
  * @since 0.1.0
  * @category events
@@ -38,6 +38,15 @@ export const JobKillRequested = EventTypes.make(
   "job/kill-requested",
   Schema.Struct({ id: JobId, reason: optional(Schema.String), by: Schema.String })
 )
+
+/**
+ * `by` of a request that a call makes which waited for the job's end and was cancelled: who cancelled it knows, so that the end needs
+ * no notice.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const byCancelledCall = "cancelled-call"
 
 /**
  * A job ended: its one transition to a terminal status. It is also the obligation to tell the owner.

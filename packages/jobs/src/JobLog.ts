@@ -25,7 +25,8 @@ import * as JobEvents from "./JobEvents.js"
 export const recentCapacity = 100
 
 /**
- * A job that has started and not settled, as the log knows it. `stopping`: it was asked to end.
+ * A job that has started and not settled, as the log knows it. `stopping`: it was asked to end. `calledOff`: by the call that waited
+ * for it, which was cancelled.
  *
  * @since 0.1.0
  * @category schemas
@@ -38,6 +39,7 @@ export const OpenJob = Schema.Struct({
   outputLimitBytes: Schema.NullOr(Count),
   process: Schema.NullOr(JobProcess),
   stopping: Schema.Boolean,
+  calledOff: Schema.Boolean,
   reason: Schema.NullOr(Schema.String)
 })
 
@@ -48,7 +50,7 @@ export const OpenJob = Schema.Struct({
 export type OpenJob = typeof OpenJob.Type
 
 /**
- * A job that has settled, by the event `seq`.
+ * A job that has settled, by the event `seq`. `calledOff`: after the call that waited for it was cancelled.
  *
  * @since 0.1.0
  * @category schemas
@@ -61,6 +63,7 @@ export const FinishedJob = Schema.Struct({
   startedAt: Instant.Instant,
   finishedAt: Instant.Instant,
   status: TerminalStatus,
+  calledOff: Schema.Boolean,
   detail: Schema.NullOr(Schema.String),
   reason: Schema.NullOr(Schema.String)
 })
@@ -75,7 +78,8 @@ export type FinishedJob = typeof FinishedJob.Type
  * The ledger of a session's own jobs.
  *
  * - `open`: started, not settled, in start order
- * - `untold`: settled, and neither a claimed notice nor a tool's answer has said so; `untoldJobs` puts them in order
+ * - `untold`: settled, and neither a claimed notice nor a tool's answer has said so; `untoldJobs` puts them in order. One that was
+ *   called off and did end is not among them: whoever cancelled the call knows
  * - `recent`: the newest settled ones, oldest first; `finished` counts all
  * - `cursors`: how many bytes of output the model has read, of jobs in `open` and `recent`
  * - `wakes`: turns that notices opened since the user last spoke, the last at `lastWakeAt`; `muted` once the log says so
@@ -106,7 +110,7 @@ export type Ledger = typeof Ledger.Type
  */
 export const ledger: Projection.Projection<Ledger, typeof Ledger.Encoded> = Projection.make({
   key: "jobs",
-  version: 1,
+  version: 2,
   schema: Ledger,
   initial: {
     open: {},
@@ -131,13 +135,8 @@ const transition = (current: Ledger, event: SessionEvent): Ledger => {
   switch (event.type) {
     case JobEvents.JobStart.type:
       return started(current, event)
-    case JobEvents.JobKillRequested.type: {
-      const { id, reason } = dataOf(JobEvents.JobKillRequested, event)
-      const open = current.open[id]
-      return open === undefined
-        ? current
-        : { ...current, open: { ...current.open, [id]: { ...open, stopping: true, reason: reason ?? open.reason } } }
-    }
+    case JobEvents.JobKillRequested.type:
+      return asked(current, event)
     case JobEvents.JobSettle.type:
       return settled(current, event)
     case JobEvents.JobWakesMuted.type:
@@ -165,9 +164,19 @@ const started = (current: Ledger, event: SessionEvent): Ledger => {
     outputLimitBytes: outputLimitBytes ?? null,
     process: process ?? null,
     stopping: false,
+    calledOff: false,
     reason: null
   }
   return { ...current, open: { ...current.open, [id]: open } }
+}
+
+const asked = (current: Ledger, event: SessionEvent): Ledger => {
+  const { by, id, reason } = dataOf(JobEvents.JobKillRequested, event)
+  const open = current.open[id]
+  if (open === undefined) return current
+  const calledOff = open.calledOff || by === JobEvents.byCancelledCall
+  const stopping: OpenJob = { ...open, stopping: true, calledOff, reason: reason ?? open.reason }
+  return { ...current, open: { ...current.open, [id]: stopping } }
 }
 
 const settled = (current: Ledger, event: SessionEvent): Ledger => {
@@ -182,15 +191,18 @@ const settled = (current: Ledger, event: SessionEvent): Ledger => {
     startedAt,
     finishedAt,
     status,
+    calledOff: open.calledOff,
     detail: detail ?? null,
     reason: reason ?? null
   }
+  // That it was lost, or did not stop, is more than whoever cancelled the call can know.
+  const isKnown = open.calledOff && status !== "failed"
   const [oldest] = current.recent
   const isFull = oldest !== undefined && current.recent.length >= recentCapacity
   return {
     ...current,
     open: Record.remove(current.open, id),
-    untold: HashMap.set(current.untold, id, finished),
+    untold: isKnown ? current.untold : HashMap.set(current.untold, id, finished),
     recent: [...(isFull ? current.recent.slice(1) : current.recent), finished],
     finished: current.finished + 1,
     cursors: isFull ? Record.remove(current.cursors, oldest.id) : current.cursors

@@ -7,6 +7,7 @@ import type { Agent } from "@afterturn/agent/Agent"
 import { CurrentAgent } from "@afterturn/agent/Agent"
 import * as AgentLog from "@afterturn/agent/AgentLog"
 import { limit } from "@afterturn/agent/CallPatience"
+import type { Section } from "@afterturn/agent/SystemPrompt"
 import { SystemPrompt } from "@afterturn/agent/SystemPrompt"
 import * as ToolRegistry from "@afterturn/agent/ToolRegistry"
 import { toMillis } from "@afterturn/session-log/Instant"
@@ -124,6 +125,8 @@ export const toolkit = Toolkit.make(
     failureMode: "return"
   })
     .annotate(Tool.Title, "Read a background job")
+    .annotate(Tool.Destructive, false)
+    .annotate(Tool.OpenWorld, false)
     .annotate(ToolRegistry.ToolText, (answer: typeof Answer.Type) => outputText(answer)),
   Tool.make("job_list", {
     description:
@@ -134,6 +137,7 @@ export const toolkit = Toolkit.make(
   })
     .annotate(Tool.Title, "List background jobs")
     .annotate(Tool.Readonly, true)
+    .annotate(Tool.OpenWorld, false)
     .annotate(ToolRegistry.ToolText, (list: typeof List.Type) => listText(list)),
   Tool.make("job_kill", {
     description: "Asks a running background job to end, and waits a moment for it to do so.",
@@ -143,6 +147,9 @@ export const toolkit = Toolkit.make(
     failureMode: "return"
   })
     .annotate(Tool.Title, "Stop a background job")
+    .annotate(Tool.Destructive, true)
+    .annotate(Tool.Idempotent, true)
+    .annotate(Tool.OpenWorld, false)
     .annotate(ToolRegistry.ToolText, (answer: typeof Answer.Type) => killText(answer))
 )
 
@@ -194,7 +201,13 @@ export const layer = (
       writes: ["job/kill-requested"],
       note: "Reads, lists and stops the jobs of every producer. Composing it is what lets producers start jobs."
     }).pipe(Layer.provide(layerHandlers(options))),
-    Layer.effectDiscard(Effect.flatMap(SystemPrompt, (prompt) => prompt.section(promptSection)))
+    Layer.effectDiscard(
+      Effect.gen(function* () {
+        const prompt = yield* SystemPrompt
+        yield* prompt.section(promptSection)
+        yield* prompt.section(activeSection(yield* Jobs))
+      })
+    )
   )
 
 const promptSection = {
@@ -210,6 +223,24 @@ const promptSection = {
       ].join(" ")
     )
 }
+
+/** Names what runs, so that a model whose history was cut still has the ids. What they run is for `job_list`: it is not ours to repeat. */
+const activeSection = (jobs: Context.Tag.Service<Jobs>): Section => ({
+  key: "active-jobs",
+  // Late, for it changes: what comes before may be cached by a provider.
+  order: 890,
+  text: (agent) =>
+    jobs.list(agent.id).pipe(
+      Effect.map((all) => all.filter(({ status }) => !isTerminal(status)).map(({ id }) => id)),
+      Effect.map((ids) =>
+        ids.length === 0 ? "" : `Background jobs that run as this turn starts (job_list says more): ${ids.join(", ")}.`
+      ),
+      // job_list says so as well; a turn needs no list.
+      Effect.catchAll((error) =>
+        Effect.as(Effect.logWarning(`the jobs of session "${agent.id}" cannot be listed`, error), "")
+      )
+    )
+})
 
 const settings = (options: Partial<JobToolsOptions> | undefined): Effect.Effect<JobToolsOptions, InvalidJobsConfig> => {
   const all = { waitTimeoutMs: 30_000, maxWaitTimeoutMs: 600_000, killWaitMs: 2_000, listFinished: 20, ...options }

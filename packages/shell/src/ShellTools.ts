@@ -82,6 +82,9 @@ const withBackground = (options: ShellToolsOptions) =>
     failureMode: "return"
   })
     .annotate(Tool.Title, "Run a command")
+    .annotate(Tool.Destructive, true)
+    .annotate(Tool.Idempotent, false)
+    .annotate(Tool.OpenWorld, true)
     .annotate(ToolRegistry.ToolText, textOf(options))
 
 const foregroundOnly = (options: ShellToolsOptions) =>
@@ -93,6 +96,9 @@ const foregroundOnly = (options: ShellToolsOptions) =>
     failureMode: "return"
   })
     .annotate(Tool.Title, "Run a command")
+    .annotate(Tool.Destructive, true)
+    .annotate(Tool.Idempotent, false)
+    .annotate(Tool.OpenWorld, true)
     .annotate(ToolRegistry.ToolText, textOf(options))
 
 /**

@@ -284,7 +284,16 @@ const listOf = (nodes: ReadonlyArray<AgentNode>, scope: "children" | "descendant
   return { agents: ordered.slice(0, maxListed).map(listed), older: Math.max(0, ordered.length - maxListed) }
 }
 
-const listed = ({ depth, id, interrupted, job, label, parent, status, totalTokens }: AgentNode): typeof Listed.Type => ({
+const listed = ({
+  depth,
+  id,
+  interrupted,
+  job,
+  label,
+  parent,
+  status,
+  totalTokens
+}: AgentNode): typeof Listed.Type => ({
   id,
   label,
   status,

@@ -146,6 +146,26 @@ describe("run", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.live("goes on to the end of the turn when its output cannot be written, and says so then", () =>
+    Effect.gen(function* () {
+      const place = yield* workplace
+      const args = (text: string) => ["run", ...place.scripted, "--session", "s1", "--json", text]
+      const fault = "ENOSPC: no space left on device"
+      const { code, stderr } = yield* inProcess(args("plan it"), { reads: 1, fault })
+      assert.deepStrictEqual(
+        { code, error: JSON.parse(stderr).error },
+        {
+          code: 1,
+          error: { code: "output_unwritable", message: `the output cannot be written: ${fault}` }
+        }
+      )
+      assert.deepStrictEqual((yield* events(place, "s1")).at(-1)?.data.reason, { kind: "completed" })
+      // Why the turn failed says more.
+      const failed = yield* inProcess(args("refuse"), { reads: 0, fault })
+      assert.strictEqual(JSON.parse(failed.stderr).error.code, "provider_rejected")
+    }).pipe(Effect.scoped)
+  )
+
   it.live("delivers what was left in the inbox before its own prompt", () =>
     Effect.gen(function* () {
       const place = yield* workplace
@@ -173,11 +193,15 @@ describe("run", () => {
     Effect.gen(function* () {
       const place = yield* workplace
       for (const [args, message] of [
-        [[], "expected a model: --model scripted:FILE, or AFTERTURN_MODEL"],
+        [
+          [],
+          "expected a model: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name one with --model or AFTERTURN_MODEL: " +
+            "anthropic:NAME, openai:NAME or scripted:FILE"
+        ],
         [["--model", "gpt"], 'model route "gpt": expected anthropic:NAME, openai:NAME or scripted:FILE'],
         [
           ["--model", "openai:gpt"],
-          'model route "openai:gpt": this release has no openai models; expected scripted:FILE'
+          'model route "openai:gpt": set OPENAI_API_KEY, or name a server that asks for no key with --base-url'
         ]
       ] as const) {
         const { code, stderr } = yield* inProcess(["run", "--db", place.db, ...args, "hi"])

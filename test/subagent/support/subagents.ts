@@ -85,8 +85,7 @@ const capabilities = (options: Options | undefined) =>
   )
 
 /** All of it on a log in memory. */
-export const layer = (options?: Options) =>
-  capabilities(options).pipe(Layer.provideMerge(layerMemory), Layer.orDie)
+export const layer = (options?: Options) => capabilities(options).pipe(Layer.provideMerge(layerMemory), Layer.orDie)
 
 /**
  * A host over a store that others share. Closing its scope is an orderly end; leaving it open and making another that knows this one to be
@@ -133,7 +132,11 @@ export const call = (
   })
 
 /** Delegates outside a turn; the child is live when this answers. */
-export const delegate = (parent: Agent, prompt: string, more?: { readonly description?: string; readonly cwd?: string }) =>
+export const delegate = (
+  parent: Agent,
+  prompt: string,
+  more?: { readonly description?: string; readonly cwd?: string }
+) =>
   Effect.gen(function* () {
     const subagents = yield* Subagents
     const { agentId, jobId } = yield* subagents.delegate(parent, { description: prompt, prompt, ...more })
@@ -142,7 +145,9 @@ export const delegate = (parent: Agent, prompt: string, more?: { readonly descri
   })
 
 export const liveAgent = (id: SessionId): Effect.Effect<Agent, never, Agents> =>
-  Effect.flatMap(Agents, (agents) => Effect.map(agents.get(id), (agent) => Option.getOrThrow(Option.fromNullable(agent))))
+  Effect.flatMap(Agents, (agents) =>
+    Effect.map(agents.get(id), (agent) => Option.getOrThrow(Option.fromNullable(agent)))
+  )
 
 export const isAlive = (id: SessionId) =>
   Effect.flatMap(Agents, (agents) => Effect.map(agents.get(id), (agent) => agent !== undefined))

@@ -13,7 +13,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { AgentOptions } from "../AgentConfig.js"
 import type { AssistantBlock, Usage } from "../AgentEvents.js"
-import { fromAiError, ModelError } from "../ModelError.js"
+import { fromAiError, fromStreamError, ModelError } from "../ModelError.js"
 import { parametersOf } from "../ToolCatalog.js"
 import type { RegisteredTool } from "../ToolRegistry.js"
 import { toJson } from "./json.js"
@@ -90,7 +90,7 @@ const requestOnce = (
 
 const silentFor = (silence: Duration.Duration): ModelError =>
   new ModelError({
-    code: "provider_stream_cut",
+    code: "provider_timeout",
     transient: true,
     message: `the provider sent nothing for ${Duration.format(silence)}`
   })
@@ -166,9 +166,7 @@ class AnswerBuilder {
         this.finished = { reason: part.reason, usage: usageOf(part.usage) }
         return Effect.void
       case "error":
-        return Effect.fail(
-          new ModelError({ code: "provider_unavailable", transient: true, message: errorText(part.error) })
-        )
+        return Effect.fail(fromStreamError(part.error))
       default:
         return Effect.void
     }
@@ -255,11 +253,6 @@ const usageOf = (usage: typeof Response.Usage.Type): Usage => ({
   ...(usage.reasoningTokens === undefined ? {} : { reasoningTokens: usage.reasoningTokens }),
   ...(usage.cachedInputTokens === undefined ? {} : { cachedInputTokens: usage.cachedInputTokens })
 })
-
-const errorText = (error: unknown): string => {
-  const text = Predicate.isError(error) ? error.message : typeof error === "string" ? error : JSON.stringify(error)
-  return `the provider reported an error: ${(text ?? "unknown").slice(0, 500)}`
-}
 
 interface RefusedCall {
   readonly type: "tool-call"

@@ -15,6 +15,7 @@ import type { SessionLeases } from "@afterturn/session-log/SessionLeases"
 import * as SessionLog from "@afterturn/session-log/SessionLog"
 import type { SessionStore, SessionStoreError } from "@afterturn/session-log/SessionStore"
 import * as SqliteStore from "@afterturn/session-log/SessionStore/Sqlite"
+import { SubagentRun } from "@afterturn/subagent/SubagentEvents"
 import * as TodoLog from "@afterturn/todo/TodoLog"
 import * as Layer from "effect/Layer"
 
@@ -33,7 +34,7 @@ export type Store =
   | Mailbox.Mailbox
 
 /** Every type of event that a command may meet, whether or not an agent runs. */
-const layerEventTypes = EventTypes.layerRegister(...AgentEvents.all, ...JobEvents.all, TodoLog.TodoWrite)
+const layerEventTypes = EventTypes.layerRegister(...AgentEvents.all, ...JobEvents.all, SubagentRun, TodoLog.TodoWrite)
 
 /**
  * The sessions in a database file, which is made when there is none.

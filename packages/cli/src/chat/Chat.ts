@@ -44,6 +44,7 @@ export interface ChatOptions {
   /** The session to go on with. Default: a new one. */
   readonly session: Option.Option<SessionId>
   readonly model: Option.Option<string>
+  readonly baseUrl: Option.Option<string>
   readonly approve: Option.Option<Approve.Policy>
   readonly db: Option.Option<string>
 }
@@ -64,7 +65,12 @@ export const chat = (options: ChatOptions): Handler =>
     const db = yield* Database.resolve(options.db)
     const policy = Approve.resolve(options.approve, route)
     const layer = (ask?: Questions.Questions["ask"]) =>
-      agentLayer({ db, route, approval: { policy, ...(ask === undefined ? {} : { ask }) } })
+      agentLayer({
+        db,
+        route,
+        baseUrl: Option.getOrUndefined(options.baseUrl),
+        approval: { policy, ...(ask === undefined ? {} : { ask }) }
+      })
     if (!(yield* isTerminal)) return yield* Effect.provide(throughPipes(options), layer())
     const happenings = yield* Display.makeHappenings
     const questions = Questions.make(happenings)
@@ -106,7 +112,11 @@ const atTerminal = (options: ChatOptions, happenings: Display.Happenings, questi
     }).pipe(Effect.scoped, Effect.provide(NodeTty.layer))
     yield* sayEnded(agent.id, output.line)
     if ((yield* log.lastSeq(agent.id)) < 0) return
-    const given = `${typed("--db", options.db)}${typed("--model", options.model)}`
+    const given = [
+      typed("--db", options.db),
+      typed("--model", options.model),
+      typed("--base-url", options.baseUrl)
+    ].join("")
     yield* output.line(`To go on: afterturn chat --session ${agent.id}${given}`)
   })
 

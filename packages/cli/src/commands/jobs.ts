@@ -12,8 +12,6 @@ import { Jobs } from "@afterturn/jobs/Jobs"
 import { Mailbox } from "@afterturn/session-log/Mailbox"
 import type { SessionId } from "@afterturn/session-log/SessionEvent"
 import { SessionLog } from "@afterturn/session-log/SessionLog"
-import { SessionStore } from "@afterturn/session-log/SessionStore"
-import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -26,6 +24,7 @@ import { jobsReader, settleLost } from "../Compose/Jobs.js"
 import type { Store } from "../Compose/Store.js"
 import * as SafeText from "../chat/SafeText.js"
 import * as Database from "../Database.js"
+import { isDriven, lostNote } from "../internal/driven.js"
 import { jsonText } from "../internal/json.js"
 import { isRunning } from "../internal/outstanding.js"
 import { withExistingStore } from "../internal/withStore.js"
@@ -195,16 +194,6 @@ const notFound = ({ job, session }: Pick<JobOptions, "job" | "session">): Effect
       `session "${session}" has no job ${JSON.stringify(job)}; afterturn jobs list --session ${session} names those that it has`
     )
   )
-
-const isDriven = (session: SessionId) =>
-  Effect.gen(function* () {
-    const lease = yield* Effect.flatMap(SessionStore, (store) => store.lease(session))
-    const now = yield* Clock.currentTimeMillis
-    return Option.exists(lease, ({ expiresAt }) => expiresAt > now)
-  })
-
-const lostNote = (session: SessionId): string =>
-  `no process drives session "${session}": what it left open is lost, and settled as such when the session is resumed`
 
 /** A job as JSON shows it. */
 const publicJob = (job: JobSnapshot, folder?: string) => ({

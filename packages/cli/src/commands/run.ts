@@ -38,6 +38,7 @@ import * as Route from "../Route.js"
 export interface RunOptions {
   readonly session: Option.Option<SessionId>
   readonly model: Option.Option<string>
+  readonly baseUrl: Option.Option<string>
   readonly maxWait: Option.Option<Duration.Duration>
   readonly approve: Option.Option<Approve.Policy>
   readonly db: Option.Option<string>
@@ -59,8 +60,8 @@ export const run = (options: RunOptions): Handler =>
     if (prompt.trim() === "") return yield* usage("PROMPT: expected some text, got none; see afterturn run --help")
     const live = Effect.scoped(converse({ ...options, prompt }))
     const approval = { policy: Approve.resolve(options.approve, route) }
-    yield* Effect.provide(live, agentLayer({ db, route, approval }))
-  }).pipe(Effect.mapError(fromError))
+    yield* Effect.provide(live, agentLayer({ db, route, baseUrl: Option.getOrUndefined(options.baseUrl), approval }))
+  }).pipe(Effect.mapError((error) => (error._tag === "StdoutClosed" ? error : fromError(error))))
 
 const converse = (options: RunOptions) =>
   Effect.gen(function* () {
@@ -89,6 +90,9 @@ const converse = (options: RunOptions) =>
       cancelled: stay.left.running.length,
       maxWait: stay.inTime ? Option.none() : options.maxWait
     })
+    // Only now: the turn was paid for, and what it came to is in the log.
+    const closed = printer.closed()
+    if (closed !== undefined) return yield* closed
   })
 
 /**

@@ -57,6 +57,11 @@ export const positive: Parse<number> = (text) =>
     ? Either.right(Number(text))
     : Either.left(`expected a number from 1, got ${JSON.stringify(text)}`)
 
+export const port: Parse<number> = (text) =>
+  /^\d{1,5}$/.test(text) && Number(text) <= 65_535
+    ? Either.right(Number(text))
+    : Either.left(`expected a port, from 0 to 65535, got ${JSON.stringify(text)}`)
+
 export const seq: Parse<number> = (text) =>
   /^(\d{1,15}|-1)$/.test(text)
     ? Either.right(Number(text))

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as SafeText from "../chat/SafeText.js"
 import * as TextLayout from "../chat/TextLayout.js"
-import type { Output } from "../Output.js"
+import type { Output, StdoutClosed } from "../Output.js"
 import { callText, reasonText } from "../Render.js"
 import { jsonText } from "./json.js"
 
@@ -24,6 +24,8 @@ export interface RunPrinter {
   /** The last event that was shown; -1 before the first. */
   readonly lastSeq: () => number
   readonly failed: () => ReadonlyArray<FailedTurn>
+  /** Why nothing was shown any more from some moment on. */
+  readonly closed: () => StdoutClosed | undefined
 }
 
 /** Columns of a call on stderr: enough to recognize it. */
@@ -32,7 +34,7 @@ const callColumns = 200
 export const make = (output: Context.Tag.Service<Output>): RunPrinter => {
   let lastSeq = -1
   const failed: Array<FailedTurn> = []
-  const write = untilClosed(output)
+  const { closed, write } = untilClosed(output)
   const speech = makeSpeech(output.terminal, write)
   const note = (text: string) => output.note(TextLayout.truncate(SafeText.cleanLine(text), callColumns))
 
@@ -63,6 +65,7 @@ export const make = (output: Context.Tag.Service<Output>): RunPrinter => {
   return {
     lastSeq: () => lastSeq,
     failed: () => failed,
+    closed,
     print: (item) =>
       Effect.uninterruptible(
         Effect.suspend(() => {
@@ -97,17 +100,18 @@ const collectFailure = (failed: Array<FailedTurn>, event: SessionEvent): void =>
 
 export const failureText = ({ reason, turn }: FailedTurn): string => `turn ${turn} ${reasonText(reason)}`
 
-/** The run goes on when nobody reads its output any more: the log is what counts. */
+/** The run goes on when its output is not taken any more: the log is what counts. */
 const untilClosed = (output: Context.Tag.Service<Output>) => {
-  let closed = false
-  return (text: string): Effect.Effect<void> =>
-    closed || text === ""
+  let closed: StdoutClosed | undefined
+  const write = (text: string): Effect.Effect<void> =>
+    closed !== undefined || text === ""
       ? Effect.void
-      : Effect.catchTag(output.write(text), "StdoutClosed", () =>
+      : Effect.catchTag(output.write(text), "StdoutClosed", (error) =>
           Effect.sync(() => {
-            closed = true
+            closed = error
           })
         )
+  return { closed: () => closed, write }
 }
 
 interface Delta {

@@ -84,7 +84,7 @@ const storeTime = Duration.seconds(1)
 
 const disposalTime = (runtime: Runtime): Duration.Duration => Duration.sum(runtime.config.killGrace, storeTime)
 
-export const activeJobs = (owner: Owner): ReadonlyArray<JobRecord> =>
+const activeJobs = (owner: Owner): ReadonlyArray<JobRecord> =>
   [...owner.active.values()].filter((job) => job !== undefined)
 
 /** What could not be stored in time ends here; the log still shows it open, and the session's next agent settles it. */

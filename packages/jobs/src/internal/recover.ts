@@ -11,7 +11,7 @@ import * as JobLog from "../JobLog.js"
 import type { Owner, Runtime } from "./live.js"
 import * as Metrics from "./metrics.js"
 import { announce, logRefusal, remember, untilTaken } from "./settle.js"
-import type { Place } from "./stored.js"
+import type { Ended, Place } from "./stored.js"
 import { finishedRecord, placesOf } from "./stored.js"
 
 const lost = "lost: the host stopped"
@@ -37,11 +37,11 @@ export const recover = (runtime: Runtime, owner: Owner, id: SessionId, ledger: J
   })
 
 interface LostJob {
-  readonly end: Omit<JobLog.FinishedJob, "seq"> & { readonly detail: string }
+  readonly end: Ended & { readonly detail: string }
   readonly place: Place
 }
 
-const finishedOf = (job: JobLog.OpenJob, finishedAt: Instant): Omit<JobLog.FinishedJob, "seq"> => ({
+const finishedOf = (job: JobLog.OpenJob, finishedAt: Instant): Ended => ({
   id: job.id,
   kind: job.kind,
   label: job.label,

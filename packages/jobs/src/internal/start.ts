@@ -179,7 +179,11 @@ const launch = <Held, E, R>(
   const job = makeJob(runtime, spec, place, startedAt, running)
   owner.active.set(job.id, job)
   Metrics.onStart()
-  const work = Effect.suspend(() => spec.run(contextOf(runtime, job, running), held))
+  const work = Effect.withSpan(
+    Effect.suspend(() => spec.run(contextOf(runtime, job, running), held)),
+    "Jobs.run",
+    spanOf(job)
+  )
   return Effect.flatMap(Effect.forkIn(supervise(runtime, owner, job, running, scope, work), owner.jobs), (fiber) => {
     running.fiber = fiber
     if (running.interrupted) interrupt(running)
@@ -189,6 +193,13 @@ const launch = <Held, E, R>(
       : Effect.zipRight(stop(runtime, owner, [job], owner.closing), announced)
   })
 }
+
+/** A job is a span of its own, from its beginning to its end, under the span of who started it. */
+const spanOf = ({ id, kind, owner }: JobRecord) => ({
+  attributes: { "job.id": id, "job.kind": kind, ...(owner === undefined ? {} : { "session.id": owner }) },
+  // Where a job was started from is what its parents tell, and a stack costs more than the rest of a start.
+  captureStackTrace: false
+})
 
 /** The fiber of a job. Only its work is interruptible: what follows is bounded, and is what everybody waits for. */
 const supervise = <R>(

@@ -34,13 +34,11 @@ const byStart = (one: Started, other: Started): number =>
       ? -1
       : 1
 
+/** What is known of a job that has ended, wherever that stands. */
+export type Ended = Omit<JobLog.FinishedJob, "seq" | "calledOff">
+
 /** A job as an earlier run left it. */
-export const finishedRecord = (
-  runtime: Runtime,
-  owner: SessionId,
-  job: Omit<JobLog.FinishedJob, "seq">,
-  place: Place
-): JobRecord => ({
+export const finishedRecord = (runtime: Runtime, owner: SessionId, job: Ended, place: Place): JobRecord => ({
   ...recordOf(runtime, owner, job, place),
   status: job.status,
   detail: job.detail ?? undefined,
@@ -111,11 +109,7 @@ export const findStored = (
     return old === undefined ? undefined : finishedRecord(runtime, owner, old, place)
   })
 
-const readFinished = (
-  runtime: Runtime,
-  session: SessionId,
-  id: JobId
-): Effect.Effect<JobLog.FinishedJob | undefined, ReadError> =>
+const readFinished = (runtime: Runtime, session: SessionId, id: JobId): Effect.Effect<Ended | undefined, ReadError> =>
   Effect.gen(function* () {
     const header = yield* runtime.log.header(session)
     const start = yield* findStart(runtime, session, id, seedLength(header), header.lastSeq)
@@ -128,7 +122,6 @@ const readFinished = (
     const { detail, finishedAt, reason, startedAt, status } = dataOf(JobSettle, end.value)
     const { kind, label } = dataOf(JobStart, start)
     return {
-      seq: end.value.seq,
       id,
       kind,
       label,

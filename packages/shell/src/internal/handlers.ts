@@ -4,6 +4,7 @@ import type { Approval } from "@afterturn/agent/Approval"
 import { limit } from "@afterturn/agent/CallPatience"
 import type { JobId } from "@afterturn/jobs/Job"
 import { isTerminal } from "@afterturn/jobs/Job"
+import { byCancelledCall } from "@afterturn/jobs/JobEvents"
 import type { JobSpool } from "@afterturn/jobs/JobSpool"
 import type { JobNotFound, JobRead, Jobs, StartError } from "@afterturn/jobs/Jobs"
 import type { ReadError } from "@afterturn/session-log/SessionLog"
@@ -121,7 +122,7 @@ const inForeground = (handlers: JobHandlers, agent: Agent, job: CommandJob, time
         // Nobody will show this end, so it is told like any other's.
         Effect.tapError(collect(handlers, agent, job, id, time), () => handlers.jobs.background(id, agent.id))
       ),
-      () => (started === undefined ? Effect.void : end(handlers, agent, started, "the turn was cancelled"))
+      () => (started === undefined ? Effect.void : end(handlers, agent, started, turnCancelled))
     )
   })
 
@@ -136,7 +137,9 @@ const collect = Effect.fnUntraced(function* (
   const { jobs, options } = handlers
   const { status } = yield* jobs.wait(id, time, agent.id)
   if (isTerminal(status)) return yield* answerOf(handlers, agent, job, id, false)
-  if (!options.enableRunInBackground) yield* end(handlers, agent, id, `it took longer than ${Duration.format(time)}`)
+  if (!options.enableRunInBackground) {
+    yield* end(handlers, agent, id, { reason: `it took longer than ${Duration.format(time)}`, by: "host" })
+  }
   const answer = yield* answerOf(handlers, agent, job, id, true)
   // Only now: what ended before the answer was put together is told by it.
   if (!isTerminal(answer.status)) yield* jobs.background(id, agent.id)
@@ -146,9 +149,17 @@ const collect = Effect.fnUntraced(function* (
 /** How long an end that was asked for is waited for: Jobs gives up on it before. */
 const endLimit = Duration.seconds(15)
 
+/** Why a command is ended, and by whom. */
+interface EndRequest {
+  readonly reason: string
+  readonly by: string
+}
+
+const turnCancelled: EndRequest = { reason: "the turn was cancelled", by: byCancelledCall }
+
 /** Ends a command and waits for its end. A ledger that fails keeps nothing from being ended. */
-const end = ({ jobs }: JobHandlers, agent: Agent, id: JobId, reason: string): Effect.Effect<void> =>
-  jobs.kill(id, agent.id, { reason, by: "host" }).pipe(
+const end = ({ jobs }: JobHandlers, agent: Agent, id: JobId, request: EndRequest): Effect.Effect<void> =>
+  jobs.kill(id, agent.id, request).pipe(
     // A fiber of its own: this one may be interrupted already, and what waits in it could not be given up.
     Effect.zipRight(Effect.timeoutOption(Effect.interruptible(jobs.wait(id, endLimit, agent.id)), endLimit)),
     Effect.asVoid,

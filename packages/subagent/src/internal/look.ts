@@ -49,17 +49,21 @@ export const look = (runtime: Runtime, { agent, id }: Resident): Effect.Effect<L
   })
 
 /**
- * Waits until the log goes on after an event, but no longer than a notice is waited for; answers whether it did. The time is also for an
- * agent that was closed: its log may never go on.
+ * Waits until the log goes on after a look, for a time; answers whether it did. A notice is not waited for longer than it takes. The longer
+ * time is for an agent that was closed: its log may never go on.
  */
 export const moved = (
   { log, options }: Runtime,
   id: SessionId,
-  asOfSeq: number
+  { asOfSeq, waitsFor }: Look
 ): Effect.Effect<boolean, ReadError> =>
-  log.changes(id, { fromSeq: asOfSeq + 1 }).pipe(
-    Stream.take(1),
-    Stream.runDrain,
-    Effect.timeoutOption(Duration.max(options.noticePatience, Duration.millis(1))),
-    Effect.map(Option.isSome)
-  )
+  log
+    .changes(id, { fromSeq: asOfSeq + 1 })
+    .pipe(
+      Stream.take(1),
+      Stream.runDrain,
+      Effect.timeoutOption(waitsFor === "notice" ? options.noticePatience : lookAgain),
+      Effect.map(Option.isSome)
+    )
+
+const lookAgain = Duration.minutes(5)

@@ -1,6 +1,6 @@
 import type { JobContext } from "@afterturn/jobs/Job"
-import * as Effect from "effect/Effect"
 import type { SessionId } from "@afterturn/session-log/SessionEvent"
+import * as Effect from "effect/Effect"
 import type { Tokens } from "../SubagentTree.js"
 import type { Look } from "./look.js"
 

@@ -1,7 +1,7 @@
 import type { Agent } from "@afterturn/agent/Agent"
 import * as AgentLog from "@afterturn/agent/AgentLog"
-import * as JobLog from "@afterturn/jobs/JobLog"
 import type { JobId } from "@afterturn/jobs/Job"
+import * as JobLog from "@afterturn/jobs/JobLog"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -39,7 +39,9 @@ const resumeInterrupted = (runtime: Runtime, place: Place): Effect.Effect<void> 
     const candidates = Object.values(value.agents).filter(({ status }) => status !== "completed")
     const children = yield* Effect.filter(candidates, (child) => wasAtWork(runtime, child), { concurrency: 8 })
     yield* place.lock.withPermits(1)(
-      Effect.forEach(children, ({ id, label }) => adopt(runtime, place, { _tag: "Known", id, label }), { discard: true })
+      Effect.forEach(children, ({ id, label }) => adopt(runtime, place, { _tag: "Known", id, label }), {
+        discard: true
+      })
     )
   }).pipe(
     Effect.catchAll((error) =>
@@ -64,10 +66,14 @@ export const close = (runtime: Runtime, place: Place): Effect.Effect<void> =>
       if (place.closing) return Effect.void
       place.closing = true
       const all = [...place.residents.values()]
-      return Effect.forEach(all.flatMap(({ run }) => run ?? []), (run) => endRun(runtime, place, run), {
-        concurrency: "unbounded",
-        discard: true
-      }).pipe(
+      return Effect.forEach(
+        all.flatMap(({ run }) => run ?? []),
+        (run) => endRun(runtime, place, run),
+        {
+          concurrency: "unbounded",
+          discard: true
+        }
+      ).pipe(
         Effect.zipRight(
           Effect.forEach([...place.residents.values()], ({ scope }) => Scope.close(scope, Exit.void), {
             concurrency: "unbounded",

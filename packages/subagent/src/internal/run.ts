@@ -2,6 +2,7 @@ import type { AgentError } from "@afterturn/agent/Agent"
 import type { NewMessage } from "@afterturn/agent/AgentMessage"
 import type { JobContext, JobId } from "@afterturn/jobs/Job"
 import type { StartError } from "@afterturn/jobs/JobsError"
+import { Projections } from "@afterturn/session-log/Projection"
 import type { ReadError } from "@afterturn/session-log/SessionLog"
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
@@ -10,10 +11,9 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { SubagentRun } from "../SubagentEvents.js"
 import { AgentUnavailable } from "../SubagentError.js"
+import { SubagentRun } from "../SubagentEvents.js"
 import { below, sum } from "../SubagentTree.js"
-import { Projections } from "@afterturn/session-log/Projection"
 import type { Place, Resident, Runtime } from "./live.js"
 import type { Look } from "./look.js"
 import { look, moved } from "./look.js"
@@ -68,11 +68,7 @@ export const startRun = (
   })
 
 /** The child, alive. A job that does not begin leaves nothing of one that it made. */
-const hold = (
-  runtime: Runtime,
-  place: Place,
-  child: ChildRef
-): Effect.Effect<Held, BringUpError, Scope.Scope> =>
+const hold = (runtime: Runtime, place: Place, child: ChildRef): Effect.Effect<Held, BringUpError, Scope.Scope> =>
   Effect.gen(function* () {
     const delivered = yield* Deferred.make<void, AgentError | ReadError | AgentUnavailable>()
     const known = child._tag === "Known" ? place.residents.get(child.id) : undefined
@@ -127,7 +123,9 @@ const work = (
     const under = yield* Effect.provideService(below(resident.id), Projections, runtime.projections)
     const tokens = sum([end.progress, ...under.map(({ totalTokens }) => totalTokens)])
     return yield* report(context, resident.id, sinceSeq, end, tokens)
-  }).pipe(Effect.onExit(() => (held.resident.run === context.id ? stop(runtime, place, held.resident, context) : Effect.void)))
+  }).pipe(
+    Effect.onExit(() => (held.resident.run === context.id ? stop(runtime, place, held.resident, context) : Effect.void))
+  )
 
 const answerOf = <E>(exit: Exit.Exit<number, E>, resident: Resident): Exit.Exit<void, E | AgentUnavailable> =>
   Exit.isSuccess(exit)
@@ -145,9 +143,11 @@ const untilQuiet = Effect.fnUntraced(function* (runtime: Runtime, place: Place, 
     // An agent that was closed is idle for ever: it says so when it is asked for something.
     yield* resident.agent.withdraw(() => false)
     const seen = yield* look(runtime, resident)
-    const end = isOver(seen, sinceSeq, isPatient) ? yield* conclude(runtime, place, resident, sinceSeq, isPatient) : Option.none()
+    const end = isOver(seen, sinceSeq, isPatient)
+      ? yield* conclude(runtime, place, resident, sinceSeq, isPatient)
+      : Option.none()
     if (Option.isSome(end)) return end.value
-    const hasMoved = yield* moved(runtime, resident.id, seen.asOfSeq)
+    const hasMoved = yield* moved(runtime, resident.id, seen)
     isPatient = hasMoved || seen.waitsFor !== "notice"
   }
 })
@@ -163,13 +163,7 @@ const isQuiet = ({ waitsFor }: Look, isPatient: boolean): boolean =>
   waitsFor === undefined || (waitsFor === "notice" && !isPatient)
 
 /** The end of a run, unless the child has come to something new meanwhile: who sends it a message holds the lock as well. */
-const conclude = (
-  runtime: Runtime,
-  place: Place,
-  resident: Resident,
-  sinceSeq: number,
-  isPatient: boolean
-) =>
+const conclude = (runtime: Runtime, place: Place, resident: Resident, sinceSeq: number, isPatient: boolean) =>
   place.lock.withPermits(1)(
     Effect.uninterruptible(
       Effect.gen(function* () {
@@ -186,7 +180,12 @@ const conclude = (
  * Ends the turn of a child whose job was asked to end, or failed. What the parent has said and the child has not read is taken back, so
  * that it opens no turn; what the child has started runs on.
  */
-const stop = (runtime: Runtime, place: Place, resident: Resident, { id, killReason }: JobContext): Effect.Effect<void> =>
+const stop = (
+  runtime: Runtime,
+  place: Place,
+  resident: Resident,
+  { id, killReason }: JobContext
+): Effect.Effect<void> =>
   Effect.gen(function* () {
     const reason = yield* killReason
     yield* endTurn(place, resident, reason ?? "its parent's job ended")
@@ -227,9 +226,7 @@ const settle = (
     putDown(place, resident),
     // Whoever addressed it in the meantime finds it there.
     Effect.flatMap(wasAddressed(runtime, resident.id, seen.waiting), (wasAddressed) =>
-      wasAddressed
-        ? adopt(runtime, place, { _tag: "Known", id: resident.id, label: resident.label })
-        : Effect.void
+      wasAddressed ? adopt(runtime, place, { _tag: "Known", id: resident.id, label: resident.label }) : Effect.void
     )
   )
 }
@@ -254,17 +251,17 @@ const lookAfter = (runtime: Runtime, place: Place, resident: Resident): Effect.E
   Effect.gen(function* () {
     let isPatient = true
     while (true) {
-      const step: "done" | "full" | Look = yield* place.lock.withPermits(1)(lookOnce(runtime, place, resident, isPatient))
+      const step: "done" | "full" | Look = yield* place.lock.withPermits(1)(
+        lookOnce(runtime, place, resident, isPatient)
+      )
       if (step === "done") return
       if (step === "full") yield* untilRoom(runtime, place, resident)
       else {
-        const hasMoved: boolean = yield* Effect.raceFirst(moved(runtime, resident.id, step.asOfSeq), untilWorking(resident))
+        const hasMoved: boolean = yield* Effect.raceFirst(moved(runtime, resident.id, step), untilWorking(resident))
         isPatient = hasMoved || step.waitsFor !== "notice"
       }
     }
-  }).pipe(
-    Effect.catchAll((error) => Effect.logWarning(`agent "${resident.id}" is no longer looked after`, error))
-  )
+  }).pipe(Effect.catchAll((error) => Effect.logWarning(`agent "${resident.id}" is no longer looked after`, error)))
 
 const lookOnce = Effect.fnUntraced(function* (
   runtime: Runtime,

@@ -42,7 +42,9 @@ export const make: Effect.Effect<
   }
   // Agents may outlive this layer; their children do not.
   yield* Effect.addFinalizer(() =>
-    Effect.suspend(() => Effect.forEach([...runtime.places.values()], (place) => close(runtime, place), { discard: true }))
+    Effect.suspend(() =>
+      Effect.forEach([...runtime.places.values()], (place) => close(runtime, place), { discard: true })
+    )
   )
   const extensions = yield* AgentExtensions
   yield* extensions.register((agent) => attach(runtime, agent))

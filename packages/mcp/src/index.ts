@@ -1,0 +1,7 @@
+export * as McpConfig from "./McpConfig.js"
+export * as McpHttp from "./McpHttp.js"
+export * as McpInbox from "./McpInbox.js"
+export * as McpPrompts from "./McpPrompts.js"
+export * as McpServer from "./McpServer.js"
+export * as McpStdio from "./McpStdio.js"
+export * as McpTools from "./McpTools.js"

@@ -1,0 +1,13 @@
+import * as McpConfig from "@afterturn/mcp/McpConfig"
+import * as Duration from "effect/Duration"
+import { assert, describe, it } from "vitest"
+
+describe("McpConfig", () => {
+  it("has the documented defaults, and takes what differs", () => {
+    const { name, patience, progressInterval, version } = McpConfig.make({ version: "1.0.0" })
+    assert.deepStrictEqual(
+      [name, version, Duration.toSeconds(patience), Duration.toSeconds(progressInterval)],
+      ["afterturn", "1.0.0", 45, 5]
+    )
+  })
+})
