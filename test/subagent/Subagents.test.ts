@@ -92,7 +92,7 @@ describe("a child", () => {
       const { header } = child.agent
       assert.deepStrictEqual(
         [header.parent, header.delegationDepth, header.cwd, header.title],
-        [root, 1, "/work/docs", "Look\\naround"]
+        [root, 1, "/srv/docs", "Look\\naround"]
       )
       assert.isFalse(isRoot(child.agent))
       yield* Sub.settle

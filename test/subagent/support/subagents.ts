@@ -112,7 +112,7 @@ export const makeHost = (
 /** Lets all fibers run that need no time. */
 export const settle = TestClock.adjust(Duration.zero)
 
-export const create = (options: { readonly cwd?: string } = { cwd: "/work" }) =>
+export const create = (options: { readonly cwd?: string } = { cwd: "/srv" }) =>
   Effect.flatMap(Agents, (agents) => agents.create({ id: root, ...options }))
 
 /** Says something as the user, and lets run what needs no time. */
