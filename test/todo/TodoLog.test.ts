@@ -56,6 +56,12 @@ describe("TodoWrite", () => {
 })
 
 describe("projection", () => {
+  it("goes on with the list in a turn that a call from outside opened, unless every turn clears it", () => {
+    const called = AgentEvents.TurnStart.make({ turn: 2, source: sources.user, by: "call" })
+    assert.deepStrictEqual(fold("user-turn", start(1), write(a), end(1), called), [a])
+    assert.isNull(fold("every-turn", start(1), write(a), end(1), called))
+  })
+
   it("has no list at first, then the last one written", () => {
     assert.isNull(fold("every-turn"))
     assert.deepStrictEqual(fold("every-turn", start(1), write(a), write(b, a)), [b, a])

@@ -11,14 +11,17 @@ import { AgentMessage, MessageSource, TextBlock } from "./AgentMessage.js"
 const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { exact: true })
 
 /**
- * A turn begins; `source` is that of the message that opened it. Turns count from 1.
+ * A turn begins; `source` is that of the message that opened it. Turns count from 1. `by: "call"`: no message opened it but a call
+ * from outside, which may be the user's next word or go on with the last.
  *
  * @since 0.1.0
  * @category events
  */
-export const TurnStart = EventTypes.make("turn/start", Schema.Struct({ turn: Count, source: MessageSource }), {
-  bracket: "open"
-})
+export const TurnStart = EventTypes.make(
+  "turn/start",
+  Schema.Struct({ turn: Count, source: MessageSource, by: optional(Schema.Literal("call")) }),
+  { bracket: "open" }
+)
 
 /**
  * Why a turn ended. `interrupted` is written when a session resumes after its process died in the middle of one.

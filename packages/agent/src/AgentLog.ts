@@ -190,6 +190,36 @@ export const counters: Projection.Projection<typeof Counters.Type, typeof Counte
 })
 
 /**
+ * Where the history that a model reads begins: the newest `context/compacted`, which stands at `seq`.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Compacted = Schema.NullOr(
+  Schema.Struct({ seq: Count, throughSeq: Count, kept: Schema.Array(Schema.String) })
+)
+
+/**
+ * A fork goes on from the summary that its history holds.
+ *
+ * @since 0.1.0
+ * @category projections
+ */
+export const compacted: Projection.Projection<typeof Compacted.Type, typeof Compacted.Encoded> = Projection.make({
+  key: "agent-compacted",
+  version: 1,
+  schema: Compacted,
+  initial: null,
+  history: "inherited",
+  types: [AgentEvents.ContextCompacted.type],
+  apply: (current, event) => {
+    if (event.type !== AgentEvents.ContextCompacted.type) return current
+    const { kept, throughSeq } = dataOf(AgentEvents.ContextCompacted, event)
+    return { seq: event.seq, throughSeq, kept }
+  }
+})
+
+/**
  * The id of a session's N-th message.
  *
  * @since 0.1.0

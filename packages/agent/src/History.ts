@@ -48,17 +48,23 @@ type Entry =
 export class History {
   private entries: Array<Entry> = []
   private bytes = 0
+  /** What the provider counted for the newest answer, and `bytes` after it. */
+  private counted = { tokens: 0, bytes: 0 }
+  private newestSeq = -1
 
   /** Adds an event; other types than `types` change nothing. */
   add(event: SessionEvent): void {
+    if (types.includes(event.type)) this.newestSeq = Math.max(this.newestSeq, event.seq)
     switch (event.type) {
       case AgentEvents.UserMessage.type: {
         const { content, id } = dataOf(AgentEvents.UserMessage, event)
         return this.push({ _tag: "user", seq: event.seq, id, text: toText(content) })
       }
       case AgentEvents.AssistantMessage.type: {
-        const { content } = dataOf(AgentEvents.AssistantMessage, event)
-        return this.push({ _tag: "assistant", seq: event.seq, blocks: content, calls: callsOf(content) })
+        const { content, usage } = dataOf(AgentEvents.AssistantMessage, event)
+        this.push({ _tag: "assistant", seq: event.seq, blocks: content, calls: callsOf(content) })
+        this.counted = { tokens: (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0), bytes: this.bytes }
+        return
       }
       case AgentEvents.ToolResult.type: {
         const result = dataOf(AgentEvents.ToolResult, event)
@@ -70,18 +76,58 @@ export class History {
         return
       }
       case AgentEvents.ContextCompacted.type:
-        return this.compact(event.seq, dataOf(AgentEvents.ContextCompacted, event))
+        return this.compact(dataOf(AgentEvents.ContextCompacted, event))
     }
   }
 
-  /** The messages for a request, without the system prompt; only those of events through `throughSeq`, when given. */
-  toMessages(throughSeq = Number.POSITIVE_INFINITY): ReadonlyArray<Prompt.Message> {
-    return this.entries.filter((entry) => entry.seq <= throughSeq).flatMap(render)
+  /** The messages for a request, without the system prompt. */
+  toMessages(): ReadonlyArray<Prompt.Message> {
+    const messages = this.entries.flatMap(render)
+    // A session that a client outside began has its calls, and no word of the user: providers want one first.
+    return messages[0]?.role === "assistant" ? [userMessage(begunOutside), ...messages] : messages
   }
 
-  /** A rough size: four characters a token. */
+  /** A rough size: what the provider counted last, where it did, and four characters a token for the rest. */
   get estimatedTokens(): number {
-    return Math.ceil(this.bytes / 4)
+    const plain = Math.ceil(this.bytes / 4)
+    return Math.max(plain, this.counted.tokens + Math.ceil((this.bytes - this.counted.bytes) / 4))
+  }
+
+  /**
+   * What a summary may replace: the older entries, so that about `keepTokens` of the newest stay as they are, and all of those from
+   * `beforeSeq` on. A call and its result are never parted. Of messages from `protectFrom` on the ids are named, for they stay in
+   * either case. `undefined`: nothing would be gained.
+   */
+  cut(options: {
+    readonly keepTokens: number
+    readonly beforeSeq: number
+    readonly protectFrom: number
+  }): Cut | undefined {
+    const old = this.entries.filter((entry) => entry.seq < options.beforeSeq)
+    const head = this.headLength()
+    // Where a token is less than four characters, as many tokens are less text.
+    let room = options.keepTokens * 4 * Math.min(1, this.bytes / 4 / Math.max(1, this.estimatedTokens))
+    let first = old.length
+    for (let at = old.length - 1; at >= 0; at--) {
+      room -= sizeOf(old[at]!)
+      if (room < 0) break
+      first = at
+    }
+    const replaced = old.slice(0, first)
+    const kept = replaced.flatMap((entry) =>
+      entry._tag === "user" && entry.seq >= options.protectFrom ? [entry.id] : []
+    )
+    if (first <= head || kept.length === replaced.length) return undefined
+    const throughSeq = Math.min(old[first]?.seq ?? options.beforeSeq, this.newestSeq + 1) - 1
+    return { throughSeq, kept, messages: replaced.flatMap(render) }
+  }
+
+  /** The summary, and the messages that were kept beside it. */
+  private headLength(): number {
+    const [summary] = this.entries
+    if (summary?._tag !== "summary") return 0
+    const after = this.entries.findIndex((entry) => entry.seq > summary.seq)
+    return after === -1 ? this.entries.length : after
   }
 
   private push(entry: Entry): void {
@@ -100,18 +146,36 @@ export class History {
     return undefined
   }
 
-  private compact(
-    seq: number,
-    data: { readonly throughSeq: number; readonly summary: string; readonly kept: ReadonlyArray<string> }
-  ): void {
+  private compact(data: {
+    readonly throughSeq: number
+    readonly summary: string
+    readonly kept: ReadonlyArray<string>
+  }): void {
+    const { throughSeq } = data
     const kept = new Set(data.kept)
     const before = this.entries.filter(
-      (entry) => entry.seq <= data.throughSeq && entry._tag === "user" && kept.has(entry.id)
+      (entry) => entry.seq <= throughSeq && entry._tag === "user" && kept.has(entry.id)
     )
-    const after = this.entries.filter((entry) => entry.seq > data.throughSeq)
-    this.entries = [{ _tag: "summary", seq, text: data.summary }, ...before, ...after]
+    const after = this.entries.filter((entry) => entry.seq > throughSeq)
+    // It stands where what it replaces stood: the next summary may replace it without the entries after it.
+    this.entries = [{ _tag: "summary", seq: throughSeq, text: data.summary }, ...before, ...after]
     this.bytes = this.entries.reduce((sum, entry) => sum + sizeOf(entry), 0)
+    this.counted = { tokens: 0, bytes: 0 }
   }
+}
+
+/**
+ * What a summary may replace.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Cut {
+  /** The seq of the last event that it replaces. */
+  readonly throughSeq: number
+  /** Ids of user messages through that seq that stay as they are. */
+  readonly kept: ReadonlyArray<string>
+  readonly messages: ReadonlyArray<Prompt.Message>
 }
 
 const callsOf = (blocks: ReadonlyArray<AgentEvents.AssistantBlock>): ReadonlyArray<Call> =>
@@ -140,6 +204,8 @@ const render = (entry: Entry): ReadonlyArray<Prompt.Message> => {
         : [...assistantMessages(entry.blocks), Prompt.toolMessage({ content: entry.calls.map(resultPart) })]
   }
 }
+
+const begunOutside = "(Another program was the agent of this session before you; what it did follows.)"
 
 const userMessage = (text: string): Prompt.Message => Prompt.userMessage({ content: [Prompt.textPart({ text })] })
 

@@ -367,6 +367,20 @@ const todoShow = Command.make(
     )
 ).pipe(Command.withDescription(text("Shows the todo list of a session.")))
 
+const doctor = Command.make("doctor", { db, json }, (options) =>
+  Effect.flatMap(
+    Effect.promise(() => import("./commands/doctor.js")),
+    ({ doctor }) => doctor(options)
+  )
+).pipe(
+  Command.withDescription(
+    text(
+      "Looks at what the command needs: Node, the database, who drives its sessions, the disk, models, time zones.",
+      "A line each; with --json, an array of { check, ok, detail }. Exits 1 when something is wrong. Of keys it only says whether they are set."
+    )
+  )
+)
+
 const toolsCatalog = Command.make(
   "catalog",
   {
@@ -454,5 +468,6 @@ export const root: CliCommand = group(
   leaf(agentsList),
   group("todo", text("Looks at todo lists."), leaf(todoShow)),
   group("schedule", text("Looks at reminders."), leaf(schedulePreview)),
-  group("tools", text("Looks at the tools of agents."), leaf(toolsCatalog))
+  group("tools", text("Looks at the tools of agents."), leaf(toolsCatalog)),
+  leaf(doctor)
 )("")

@@ -8,6 +8,7 @@ import * as AgentLoop from "@afterturn/agent/AgentLoop"
 import * as AgentModel from "@afterturn/agent/AgentModel"
 import type { AgentExtensions, Agents } from "@afterturn/agent/Agents"
 import * as Approval from "@afterturn/agent/Approval"
+import * as Compaction from "@afterturn/agent/Compaction"
 import * as ExternalAgent from "@afterturn/agent/ExternalAgent"
 import type { SystemPrompt } from "@afterturn/agent/SystemPrompt"
 import type { ToolRegistry } from "@afterturn/agent/ToolRegistry"
@@ -106,6 +107,8 @@ export const agentLayer = (
     Effect.map(loadModel(options), (model) =>
       capabilities(options).pipe(
         Layer.provideMerge(AgentLoop.layerRuntime({ introduction, ...options.agent })),
+        // A script reads no history, and could not summarize one.
+        Layer.provideMerge(options.route.startsWith("scripted:") ? Layer.empty : Compaction.layer(options.agent)),
         Layer.provideMerge(model),
         Layer.provideMerge(storeLayer(options.db))
       )

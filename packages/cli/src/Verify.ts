@@ -245,6 +245,7 @@ const asJson = <State>(schema: Schema.Schema<State, string>, state: State): unkn
 const projections = [
   snapshotsOf(AgentLog.state),
   snapshotsOf(AgentLog.counters),
+  snapshotsOf(AgentLog.compacted),
   snapshotsOf(JobLog.ledger),
   snapshotsOf(JobLog.counters),
   snapshotsOf(TodoLog.projection("every-turn")),

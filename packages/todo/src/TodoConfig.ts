@@ -14,8 +14,8 @@ import * as Schema from "effect/Schema"
 import { describe } from "./internal/text.js"
 
 /**
- * When a list is cleared: at the start of `every-turn`, or of a `user-turn` only. Turns opened by a job notice, a reminder or a
- * goal round belong to the work that was going on: under `user-turn` they keep the list, and all others clear it.
+ * When a list is cleared: at the start of `every-turn`, or of a `user-turn` only. Turns opened by a job notice, a reminder, a goal
+ * round or a call from outside go on with the work that was there: under `user-turn` they keep the list, and all others clear it.
  *
  * @since 0.1.0
  * @category schemas

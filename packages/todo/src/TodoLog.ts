@@ -42,8 +42,11 @@ const continuing: ReadonlySet<string> = new Set(["job-notice", "reminder", "goal
 const turnStart = (event: SessionEvent) => Either.getOrThrow(AgentEvents.TurnStart.decode(event))
 
 const clears = (clearOn: ClearOn, event: SessionEvent): boolean =>
-  event.type === AgentEvents.TurnStart.type &&
-  (clearOn === "every-turn" || !continuing.has(turnStart(event).source.kind))
+  event.type === AgentEvents.TurnStart.type && (clearOn === "every-turn" || !goesOn(turnStart(event)))
+
+/** A call from outside does not tell whether the user has spoken: a client that has new work writes a new list. */
+const goesOn = ({ by, source }: typeof AgentEvents.TurnStart.schema.Type): boolean =>
+  by === "call" || continuing.has(source.kind)
 
 const apply =
   (clearOn: ClearOn) =>

@@ -109,6 +109,8 @@ describe("afterturn mcp", () => {
           assert.match(list ?? "", /bash-2 .*failed.*lost/)
           assert.match(block ?? "", /job notice: bash-2/)
           yield* second.close
+          const todo = yield* Afterturn.run("todo", "show", "s1", "--db", db)
+          assert.include(todo.stdout, "Read the changelog")
           const jobs = yield* Afterturn.run("jobs", "list", "--session", "s1", "--db", db, "--json")
           assert.deepStrictEqual(
             JSON.parse(jobs.stdout).map(({ status }: { status: string }) => status),

@@ -4,6 +4,7 @@ import * as AgentEvents from "@afterturn/agent/AgentEvents"
 import * as AgentMessage from "@afterturn/agent/AgentMessage"
 import type { AgentModel } from "@afterturn/agent/AgentModel"
 import { Agents } from "@afterturn/agent/Agents"
+import * as Compaction from "@afterturn/agent/Compaction"
 import * as ToolRegistry from "@afterturn/agent/ToolRegistry"
 import type { SessionId } from "@afterturn/session-log/SessionEvent"
 import { SessionLog } from "@afterturn/session-log/SessionLog"
@@ -539,6 +540,33 @@ export const suite = (wire: Wire): void => {
             yield* ask(agent)
             assert.strictEqual(yield* errorCode, "provider_context_overflow")
             assert.strictEqual(stub.requests.length, 1)
+          })
+      )
+    )
+
+    it.effect("of a conversation that is too long is followed by a summary and one more attempt", () =>
+      converse(
+        {
+          model: (options) => {
+            const model = wire.model(options)
+            return Layer.provideMerge(Compaction.layer(), model)
+          }
+        },
+        (request) =>
+          [
+            answer({ text: "one", calls: [{ id: "call_a", name: "add", arguments: '{"a": 1, "b": 2}' }] }),
+            wire.overflow,
+            answer({ text: "what was said" }),
+            answer({ text: "two" })
+          ][request] ?? answer({}),
+        ({ agent, stub }) =>
+          Effect.gen(function* () {
+            yield* ask(agent, "count")
+            assert.strictEqual(yield* errorCode, "completed")
+            assert.strictEqual(stub.requests.length, 4)
+            assert.match(String(wire.userTexts(stub.requests[3]?.body ?? {})[0]), /^Summary .*\n\nwhat was said$/)
+            assert.strictEqual(wire.userTexts(stub.requests[3]?.body ?? {})[1], "count")
+            assert.deepStrictEqual(wire.results(stub.requests[3]?.body ?? {}), [])
           })
       )
     )

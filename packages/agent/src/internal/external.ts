@@ -134,7 +134,7 @@ const enter = Effect.fnUntraced(function* (external: External, request: Request)
     live.runtime.config
   )
   yield* LiveAgent.commit(live, [
-    ...(isNew ? [AgentEvents.TurnStart.make({ turn: turn.turn, source: external.source })] : []),
+    ...(isNew ? [AgentEvents.TurnStart.make({ turn: turn.turn, source: external.source, by: "call" })] : []),
     ...(external.running === 0 ? [AgentEvents.StepStart.make({ turn: turn.turn, step })] : []),
     ...callEvents(turn.turn, step, request.route, prepared)
   ])

@@ -97,6 +97,7 @@ const restore = <R extends Runtime>(host: Host<R>, header: SessionHeader) =>
   Effect.gen(function* () {
     const { value: state } = yield* host.projections.get(header.id, AgentLog.state)
     const { value: counters } = yield* host.projections.get(header.id, AgentLog.counters)
+    const { value: compacted } = yield* host.projections.get(header.id, AgentLog.compacted)
     const live: Live<R> = {
       id: header.id,
       header,
@@ -109,6 +110,7 @@ const restore = <R extends Runtime>(host: Host<R>, header: SessionHeader) =>
       status: yield* SubscriptionRef.make<AgentStatus>("idle"),
       state,
       counters,
+      compacted,
       phase: { _tag: "idle" },
       turnStartSeq: -1,
       wake: false,

@@ -61,6 +61,7 @@ export interface Live<out R extends Runtime = Runtime> {
   readonly status: SubscriptionRef.SubscriptionRef<"idle" | "running">
   state: AgentLog.AgentState
   counters: typeof AgentLog.Counters.Type
+  compacted: typeof AgentLog.Compacted.Type
   phase: Phase
   /** The seq of the newest `turn/start`: what the turn claimed stands after it. */
   turnStartSeq: number
@@ -91,6 +92,7 @@ export const commit = (
       for (const event of stored) {
         live.state = AgentLog.state.apply(live.state, event)
         live.counters = AgentLog.counters.apply(live.counters, event)
+        live.compacted = AgentLog.compacted.apply(live.compacted, event)
         live.history?.add(event)
       }
       return PubSub.publishAll(

@@ -1,16 +1,14 @@
 import type { AppendError, ReadError } from "@afterturn/session-log/SessionLog"
-import { SessionLogCorrupt } from "@afterturn/session-log/SessionLog"
 import * as Prompt from "@effect/ai/Prompt"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as PubSub from "effect/PubSub"
-import * as Stream from "effect/Stream"
 import type { Agent } from "../Agent.js"
 import { CurrentAgent } from "../Agent.js"
 import * as AgentEvents from "../AgentEvents.js"
 import type { AgentModel } from "../AgentModel.js"
 import type { Compaction } from "../Compaction.js"
-import * as HistoryModule from "../History.js"
+import type { History } from "../History.js"
 import type { ModelError } from "../ModelError.js"
 import type { SystemPrompt } from "../SystemPrompt.js"
 import * as ToolPipeline from "../ToolPipeline.js"
@@ -18,6 +16,7 @@ import type { RegisteredTool } from "../ToolRegistry.js"
 import { toJson } from "./json.js"
 import type { Live, Runtime } from "./live.js"
 import { closeStep, commit } from "./live.js"
+import { compactIfLong, compactNow, loadHistory } from "./longHistory.js"
 import type { ModelAnswer, Spectator } from "./modelRequest.js"
 import { requestAnswer } from "./modelRequest.js"
 
@@ -40,8 +39,10 @@ type LoopLive = Live<LoopRuntime>
 interface TurnContext {
   readonly live: LoopLive
   readonly turn: number
-  readonly history: HistoryModule.History
-  readonly system: string
+  readonly agent: Agent
+  readonly history: History
+  /** Rendered at the turn's start, and again once the history was cut. */
+  system: string
   readonly tools: ReadonlyArray<RegisteredTool>
   readonly toolsByName: ReadonlyMap<string, RegisteredTool>
 }
@@ -68,39 +69,13 @@ const beginTurn = Effect.fnUntraced(function* (live: LoopLive, agent: Agent, tur
   const context: TurnContext = {
     live,
     turn,
+    agent,
     history,
     tools,
     toolsByName: new Map(tools.map((registered) => [registered.tool.name, registered])),
     system: yield* systemPrompt.render(agent)
   }
   return context
-})
-
-/**
- * The log hands out events whose data it has not compared with their types: that is done here, once. All events are read, for only
- * then does the log see a gap: a model is not asked on a history that has lost something.
- */
-const loadHistory = Effect.fnUntraced(function* (live: LoopLive) {
-  const { log, types } = live.runtime
-  const history = new HistoryModule.History()
-  yield* Stream.runForEach(log.read(live.id), (event) => {
-    const problem = HistoryModule.types.includes(event.type) ? types.get(event.type)?.problem(event.data) : undefined
-    return problem === undefined
-      ? Effect.sync(() => history.add(event))
-      : new SessionLogCorrupt({ sessionId: live.id, seq: event.seq, reason: `event "${event.type}": ${problem}` })
-  })
-  live.history = history
-  return history
-})
-
-/** What this turn claimed is never summarized away: it is what the turn is about. */
-const compactIfLong = Effect.fnUntraced(function* (live: LoopLive, agent: Agent, history: HistoryModule.History) {
-  const { compaction, config } = live.runtime
-  if (compaction === undefined || history.estimatedTokens <= config.maxHistoryTokens) return
-  const throughSeq = live.turnStartSeq
-  const shortened = yield* compaction.summarize(agent, history.toMessages(throughSeq))
-  if (shortened === undefined) return
-  yield* commit(live, [AgentEvents.ContextCompacted.make({ throughSeq, ...shortened })])
 })
 
 const runStep = Effect.fnUntraced(function* (context: TurnContext, step: number) {
@@ -116,7 +91,23 @@ const runStep = Effect.fnUntraced(function* (context: TurnContext, step: number)
   return yield* closeStep(live, turn, step, calls.length > 0)
 })
 
-const ask = (
+/** A conversation that the provider finds too long is cut, and asked about once more. */
+const ask = (context: TurnContext, step: number): Effect.Effect<ModelAnswer, TurnFailure> =>
+  Effect.catchIf(
+    askOnce(context, step),
+    (error) => error.code === "provider_context_overflow",
+    (error) =>
+      Effect.gen(function* () {
+        const { agent, history, live, turn } = context
+        const message = "the conversation is too long for the model; its older part is summarized"
+        yield* PubSub.publish(live.output, { _tag: "Retry", turn, step, message })
+        if (!(yield* compactNow(live, agent, history))) return yield* error
+        context.system = yield* live.runtime.systemPrompt.render(agent)
+        return yield* askOnce(context, step)
+      })
+  )
+
+const askOnce = (
   { history, live, system, tools, turn }: TurnContext,
   step: number
 ): Effect.Effect<ModelAnswer, ModelError> => {
