@@ -20,9 +20,13 @@ describe("agentLayer", () => {
         const tools = yield* Effect.flatMap(ToolRegistry, (registry) => registry.tools())
         assert.deepStrictEqual(tools.map(({ tool }) => tool.name).toSorted(), [
           "bash",
+          "interrupt_agent",
           "job_kill",
           "job_list",
           "job_output",
+          "list_agents",
+          "send_message",
+          "subagent",
           "todo_write"
         ])
         const agent = yield* Effect.flatMap(Agents, (service) => service.create({ id }))

@@ -86,6 +86,27 @@ describe("a message to a child", () => {
   )
 })
 
+describe("a message at any instant of a child's end", () => {
+  it.scoped("is read by the child, within the job that runs or a new one", () =>
+    Effect.gen(function* () {
+      const agent = yield* Sub.create()
+      const deliveries = new Set<string>()
+      for (let instant = 0; instant < 400; instant += 16) {
+        const { agentId } = yield* Sub.delegate(agent, "be quick")
+        yield* Effect.repeatN(Effect.yieldNow(), instant)
+        const sent = yield* send(agent, agentId, "hello")
+        deliveries.add(sent.delivery)
+        yield* Sub.settle
+        assert.include((yield* Sub.heard(agentId)).join(), "hello")
+        assert.isFalse(yield* Sub.isAlive(agentId))
+      }
+      assert.deepStrictEqual([...deliveries].sort(), ["continued", "steered"])
+      const left = yield* Effect.flatMap(Jobs, (jobs) => jobs.list(root))
+      assert.deepStrictEqual([...new Set(left.map(({ status }) => status))], ["completed"])
+    }).pipe(Effect.provide(layer))
+  )
+})
+
 describe("a message to the parent", () => {
   it.scoped("wakes it, and says from whom it is", () =>
     Effect.gen(function* () {

@@ -144,7 +144,7 @@ export const delegate = (
     return { agentId, jobId, agent }
   })
 
-export const liveAgent = (id: SessionId): Effect.Effect<Agent, never, Agents> =>
+const liveAgent = (id: SessionId): Effect.Effect<Agent, never, Agents> =>
   Effect.flatMap(Agents, (agents) =>
     Effect.map(agents.get(id), (agent) => Option.getOrThrow(Option.fromNullable(agent)))
   )

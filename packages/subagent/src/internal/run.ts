@@ -147,6 +147,11 @@ const untilQuiet = Effect.fnUntraced(function* (runtime: Runtime, place: Place, 
       ? yield* conclude(runtime, place, resident, sinceSeq, isPatient)
       : Option.none()
     if (Option.isSome(end)) return end.value
+    if (seen.waitsFor === "turn") {
+      // It has begun since it was idle. Maintenance leaves no trace in the log.
+      yield* Effect.yieldNow()
+      continue
+    }
     const hasMoved = yield* moved(runtime, resident.id, seen)
     isPatient = hasMoved || seen.waitsFor !== "notice"
   }
