@@ -7,6 +7,7 @@ import { AgentExtensions, Agents } from "@afterturn/agent/Agents"
 import * as Compaction from "@afterturn/agent/Compaction"
 import * as ToolRegistry from "@afterturn/agent/ToolRegistry"
 import { Projections } from "@afterturn/session-log/Projection"
+import { SessionAlarms } from "@afterturn/session-log/SessionAlarms"
 import type { EventInput, SessionId } from "@afterturn/session-log/SessionEvent"
 import { SessionLog } from "@afterturn/session-log/SessionLog"
 import { SessionStore, SessionStoreError } from "@afterturn/session-log/SessionStore"
@@ -232,8 +233,13 @@ describe("the inbox", () => {
       const stale = yield* Effect.either(agent.inject(notice, { events: [along], expectedSeq: 7 }))
       assert.strictEqual(stale._tag === "Left" ? stale.left._tag : "stored", "SessionConflict")
       assert.strictEqual(yield* log.lastSeq(id), -1)
-      yield* agent.inject(notice, { events: [along], expectedSeq: -1 })
+      const alarms = [{ key: "reminders", dueAt: "2026-03-09T06:30:00.000Z" }]
+      yield* agent.inject(notice, { events: [along], alarms, expectedSeq: -1 })
       assert.deepStrictEqual(yield* Support.types(id), ["agent/inbox/spliced", "context/compacted"])
+      assert.deepStrictEqual(
+        yield* Effect.flatMap(SessionAlarms, ({ of }) => of(id)),
+        alarms.map((alarm) => ({ sessionId: id, ...alarm }))
+      )
     }).pipe(Effect.scoped, Effect.provide(Support.layer(FakeModel.replies().layer)))
   )
 })

@@ -25,6 +25,10 @@ describe("agentLayer", () => {
           "job_list",
           "job_output",
           "list_agents",
+          "schedule_create",
+          "schedule_delete",
+          "schedule_list",
+          "schedule_update",
           "send_message",
           "subagent",
           "todo_write"

@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import type { AlarmChange } from "@afterturn/session-log/SessionAlarms"
 import type { EventInput, SessionEvent, SessionHeader } from "@afterturn/session-log/SessionEvent"
 import { SessionId } from "@afterturn/session-log/SessionEvent"
 import type { AppendError } from "@afterturn/session-log/SessionLog"
@@ -71,7 +72,7 @@ export type AgentOutput =
 
 /**
  * What may go along with a message, in the same transaction: `events` to store; messages that it `replaces`, discarded where they
- * still wait; `expectedSeq`, the last seq on which the caller decided.
+ * still wait; `alarms` of the session to set or clear; `expectedSeq`, the last seq on which the caller decided.
  *
  * @since 0.1.0
  * @category models
@@ -79,6 +80,7 @@ export type AgentOutput =
 export interface InsertOptions {
   readonly events?: ReadonlyArray<EventInput>
   readonly replaces?: ReadonlyArray<string>
+  readonly alarms?: ReadonlyArray<AlarmChange>
   readonly expectedSeq?: number
 }
 

@@ -7,6 +7,8 @@ import type { AgentBusy, AgentClosed } from "@afterturn/agent/Agent"
 import type { InvalidModelRoute } from "@afterturn/agent/AgentModel"
 import type { JobNotFound } from "@afterturn/jobs/JobsError"
 import type { ListenFailed, TokenRequired } from "@afterturn/mcp/McpHttp/Node"
+import type { InvalidRule } from "@afterturn/schedule/InvalidRule"
+import type { ScheduleError } from "@afterturn/schedule/ScheduleError"
 import type { CommandUnanswered } from "@afterturn/session-log/MailboxError"
 import type { AppendError, ReadError } from "@afterturn/session-log/SessionLog"
 import type {
@@ -63,6 +65,8 @@ export type ForeignError =
   | AgentClosed
   | CommandUnanswered
   | JobNotFound
+  | ScheduleError
+  | InvalidRule
   | ListenFailed
   | TokenRequired
 
@@ -97,6 +101,9 @@ export const fromError = (error: ForeignError | CliError): CliError => {
     case "InvalidModelRoute":
     case "TokenRequired":
       return usage(error.message)
+    case "ScheduleError":
+    case "InvalidRule":
+      return failure(error.code, error.message)
     case "SessionStoreError":
       return failure(`store_${error.reason.replaceAll("-", "_")}`, error.message)
     default:

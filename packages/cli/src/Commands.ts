@@ -101,6 +101,7 @@ const run = Command.make(
       "The assistant's text goes to stdout, tool calls and the session's id to stderr. With --json, stdout has the session's " +
         "events instead, one a line, as they are stored. Ctrl-C cancels the turn.",
       "It stays while background jobs run, and for the turns that their ends open. What still runs when --max-wait is over is cancelled.",
+      "With --max-wait it also stays for reminders that are due within it; those beyond it are named.",
       "Exits 1 when a turn ended in an error, when --max-wait was over, or when another process drives the session.",
       '$ afterturn run --model anthropic:claude-sonnet-4-5 "tidy up the changelog"',
       '$ afterturn run --model openai:qwen3 --base-url http://localhost:11434/v1 "say hello"',
@@ -433,6 +434,85 @@ const schedulePreview = Command.make(
   )
 )
 
+const schedule = () => Effect.promise(() => import("./commands/schedule.js"))
+
+const scheduled = required("session", "ID", "The session whose reminders are meant.", sessionId)
+
+const reminder = argument("REMINDER", "The reminder, such as schedule-1.", nonEmpty)
+
+const ruleOption = "The rule as JSON, with exactly one of the keys that schedule_create has for it."
+
+const scheduleList = Command.make("list", { session: scheduled, db, json }, (options) =>
+  Effect.flatMap(schedule(), ({ list }) => list(options))
+).pipe(
+  Command.withDescription(text("Lists the reminders of a session that are not over, in the order of their creation."))
+)
+
+const scheduleCreate = Command.make(
+  "create",
+  {
+    session: scheduled,
+    title: required("title", "TEXT", "A name for lists.", nonEmpty),
+    rule: required("rule", "JSON", ruleOption, nonEmpty),
+    db,
+    json,
+    prompt: argument("PROMPT", "What the agent is reminded of.", anyText)
+  },
+  (options) => Effect.flatMap(schedule(), ({ create }) => create(options))
+).pipe(
+  Command.withDescription(
+    text(
+      "Sets a reminder in a session.",
+      "The process that drives the session does it; where there is none, this one does, under the session's lease.",
+      `$ afterturn schedule create --session ID --title standup --rule '{"daily":{"time":"09:00:00","time_zone":"Europe/Berlin"}}' "Join."`
+    )
+  )
+)
+
+const scheduleUpdate = Command.make(
+  "update",
+  {
+    session: scheduled,
+    title: option("title", "TEXT", "A new name.", nonEmpty),
+    prompt: option("prompt", "TEXT", "A new prompt.", nonEmpty),
+    rule: option("rule", "JSON", ruleOption, nonEmpty),
+    db,
+    json,
+    id: reminder
+  },
+  (options) => Effect.flatMap(schedule(), ({ update }) => update(options))
+).pipe(Command.withDescription(text("Changes a reminder in place; what is not given stays.")))
+
+const scheduleVerb = (verb: "delete" | "pause" | "resume" | "run-now", description: string) =>
+  Command.make(verb, { session: scheduled, db, json, id: reminder }, (options) =>
+    Effect.flatMap(schedule(), ({ simple }) => simple({ ...options, verb }))
+  ).pipe(Command.withDescription(text(description)))
+
+const scheduleHistory = Command.make("history", { session: scheduled, db, json, id: reminder }, (options) =>
+  Effect.flatMap(schedule(), ({ history }) => history(options))
+).pipe(
+  Command.withDescription(
+    text(
+      "Tells what was done to a reminder and what became of each occurrence: due, decided, late by, missed, turns, outcome."
+    )
+  )
+)
+
+const host = Command.make("host", { model, baseUrl, approve, db, json }, (options) =>
+  Effect.flatMap(
+    Effect.promise(() => import("./commands/host.js")),
+    ({ host }) => host(options)
+  )
+).pipe(
+  Command.withDescription(
+    text(
+      "Stays up and looks after the reminders of sessions that no process drives.",
+      "A session with a reminder that is due is resumed, its turn run, and let go when it is quiet. Any number of hosts may share a " +
+        "database: none delivers what another has. chat does the same while it is open."
+    )
+  )
+)
+
 /**
  * Every command, under the name of the program.
  *
@@ -450,6 +530,7 @@ export const root: CliCommand = group(
   ),
   leaf(run),
   leaf(chat),
+  leaf(host),
   leaf(mcp),
   leaf(demo),
   group(
@@ -467,7 +548,19 @@ export const root: CliCommand = group(
   group("jobs", text("Looks at background jobs and ends them."), leaf(jobsList), leaf(jobsOutput), leaf(jobsKill)),
   leaf(agentsList),
   group("todo", text("Looks at todo lists."), leaf(todoShow)),
-  group("schedule", text("Looks at reminders."), leaf(schedulePreview)),
+  group(
+    "schedule",
+    text("Looks at reminders, sets and changes them."),
+    leaf(scheduleList),
+    leaf(scheduleCreate),
+    leaf(scheduleUpdate),
+    leaf(scheduleVerb("delete", "Deletes a reminder. A message of it that waits already stays.")),
+    leaf(scheduleVerb("pause", "Pauses a reminder: what comes due meanwhile is skipped.")),
+    leaf(scheduleVerb("resume", "Goes on with a paused reminder, from its first occurrence after now.")),
+    leaf(scheduleVerb("run-now", "Hands a reminder to its session now, beside its rule.")),
+    leaf(scheduleHistory),
+    leaf(schedulePreview)
+  ),
   group("tools", text("Looks at the tools of agents."), leaf(toolsCatalog)),
   leaf(doctor)
 )("")

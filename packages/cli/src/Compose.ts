@@ -20,6 +20,12 @@ import type { JobsConfig } from "@afterturn/jobs/JobsConfig"
 import * as JobTools from "@afterturn/jobs/JobTools"
 import * as JobWakes from "@afterturn/jobs/JobWakes"
 import * as McpInbox from "@afterturn/mcp/McpInbox"
+import * as ReminderDelivery from "@afterturn/schedule/ReminderDelivery"
+import * as ReminderWakes from "@afterturn/schedule/ReminderWakes"
+import type { Schedule } from "@afterturn/schedule/Schedule"
+import type { ScheduleConfig } from "@afterturn/schedule/ScheduleConfig"
+import * as SchedulePrompt from "@afterturn/schedule/SchedulePrompt"
+import * as ScheduleTools from "@afterturn/schedule/ScheduleTools"
 import type { SessionStoreError } from "@afterturn/session-log/SessionStore"
 import * as ShellTools from "@afterturn/shell/ShellTools"
 import * as SubagentConfig from "@afterturn/subagent/SubagentConfig"
@@ -35,10 +41,11 @@ import type { Path } from "@effect/platform/Path"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import { serveKills } from "./Compose/JobKill.js"
 import { jobsConfig, shell, spoolLayer } from "./Compose/Jobs.js"
 import type { ModelLayerError, ModelOptions } from "./Compose/Model.js"
 import { load as loadModel } from "./Compose/Model.js"
+import { scheduleLayer } from "./Compose/Schedule.js"
+import { serveCommands } from "./Compose/Serve.js"
 import type { Store } from "./Compose/Store.js"
 import { emptyStoreLayer, storeLayer } from "./Compose/Store.js"
 import { todoConfig } from "./Compose/Todo.js"
@@ -75,6 +82,8 @@ export type AgentServices =
   | Jobs.Jobs
   | JobsConfig
   | JobSpool
+  | Schedule
+  | ScheduleConfig
   | Store
   | SystemPrompt
   | Todo.Todo
@@ -191,8 +200,13 @@ const capabilities = ({
     subagents === false ? Layer.empty : subagentTools,
     JobDelivery.layer(),
     JobWakes.layer(),
-    serveKills
+    ReminderDelivery.layer,
+    ReminderWakes.layer,
+    ScheduleTools.layer(),
+    SchedulePrompt.layer,
+    serveCommands
   ).pipe(
+    Layer.provideMerge(scheduleLayer),
     Layer.provideMerge(Layer.mergeAll(Todo.layer, Jobs.layerLocal, Approval.layer(approval ?? askNobody))),
     Layer.provideMerge(Layer.mergeAll(todoConfig, jobsConfig, spoolLayer(db)))
   )

@@ -9,6 +9,8 @@ import type { JobSnapshot } from "@afterturn/jobs/Job"
 import { labelLine } from "@afterturn/jobs/Job"
 import * as JobEvents from "@afterturn/jobs/JobEvents"
 import { statusLine } from "@afterturn/jobs/JobNotice"
+import type { ReminderHistory } from "@afterturn/schedule/ReminderHistory"
+import type { ReminderView } from "@afterturn/schedule/Schedule"
 import type * as EventTypes from "@afterturn/session-log/EventTypes"
 import type { SessionEvent, SessionSummary } from "@afterturn/session-log/SessionEvent"
 import { SubagentRun } from "@afterturn/subagent/SubagentEvents"
@@ -127,6 +129,87 @@ export const jobs = (list: ReadonlyArray<JobSnapshot>, surface: Surface): string
         ]),
         surface
       )
+
+/**
+ * Reminders, a line each.
+ *
+ * @since 0.1.0
+ * @category rendering
+ */
+export const reminders = (list: ReadonlyArray<ReminderView>, surface: Surface): string =>
+  list.length === 0
+    ? "no reminders"
+    : table(
+        ["ID", "STATE", "NEXT", "LOCAL", "RULE", "TITLE"],
+        list.map((each) => [
+          each.id,
+          each.state,
+          moment(each.scheduledAt),
+          each.localTime ?? "",
+          labelLine(each.words),
+          labelLine(each.title)
+        ]),
+        surface
+      )
+
+/**
+ * A reminder that was just made or changed.
+ *
+ * @since 0.1.0
+ * @category rendering
+ */
+export const reminder = (each: {
+  readonly id: string
+  readonly title: string
+  readonly words: string
+  readonly state: string
+  readonly upcoming: ReadonlyArray<{ readonly at: string; readonly local: string; readonly note?: string }>
+}): string =>
+  [
+    `${each.id} "${labelLine(each.title)}" ${each.state}: ${labelLine(each.words)}`,
+    ...each.upcoming.map(({ at, local, note }) => `  ${at}  ${local}${note === undefined ? "" : `  ${note}`}`)
+  ].join("\n")
+
+/**
+ * What was done to a reminder, and what became of its occurrences.
+ *
+ * @since 0.1.0
+ * @category rendering
+ */
+export const reminderHistory = ({ changes, now, occurrences }: ReminderHistory, surface: Surface): string =>
+  [
+    table(
+      ["TIME", "CHANGE", "NEXT", "TITLE"],
+      changes.map(({ operation, record, time }) => [
+        moment(time),
+        operation,
+        record === undefined ? "" : moment(record.scheduledAt),
+        record === undefined ? "" : labelLine(record.title)
+      ]),
+      surface
+    ),
+    ...(occurrences.length === 0
+      ? []
+      : [
+          "",
+          table(
+            ["DUE", "DECIDED", "LATE BY", "MISSED", "TURNS", "OUTCOME"],
+            occurrences.map((each) => [
+              each.occurrenceAt,
+              each.decidedAt,
+              each.byHand ? "by hand" : `${each.lateBySeconds} s`,
+              String(each.missed),
+              each.turns.join(", "),
+              each.outcome
+            ]),
+            surface
+          )
+        ]),
+    "",
+    now === undefined
+      ? "it is over"
+      : `${now.state}, next ${now.scheduledAt}${now.waitsFor === undefined ? "" : `: ${now.waitsFor}`}`
+  ].join("\n")
 
 /**
  * The subagents of a session; in a tree each stands, indented, under the one that started it.

@@ -6,6 +6,7 @@
 import { isDeepStrictEqual } from "node:util"
 import * as AgentLog from "@afterturn/agent/AgentLog"
 import * as JobLog from "@afterturn/jobs/JobLog"
+import * as ScheduleLog from "@afterturn/schedule/ScheduleLog"
 import { EventTypes } from "@afterturn/session-log/EventTypes"
 import * as Instant from "@afterturn/session-log/Instant"
 import type { Projection } from "@afterturn/session-log/Projection"
@@ -248,6 +249,8 @@ const projections = [
   snapshotsOf(AgentLog.compacted),
   snapshotsOf(JobLog.ledger),
   snapshotsOf(JobLog.counters),
+  snapshotsOf(ScheduleLog.reminders),
+  snapshotsOf(ScheduleLog.lastNumber),
   snapshotsOf(TodoLog.projection("every-turn")),
   snapshotsOf(TodoLog.projection("user-turn"))
 ]

@@ -142,7 +142,7 @@ class EarlierConnections {
   }
 
   private async connect(): Promise<WebStandardStreamableHTTPServerTransport> {
-    const transport = new WebStandardStreamableHTTPServerTransport({
+    const transport: WebStandardStreamableHTTPServerTransport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: newId,
       maxRequestBodySize: maxBodyBytes,
       onsessioninitialized: (id) => this.keep(id, transport),

@@ -34,6 +34,8 @@ export interface EventType<in out Type extends string, in out A, in out I = A> {
   readonly schema: Schema.Schema<A, I>
   readonly ignorable: boolean
   readonly bracket: Bracket | undefined
+  /** A stored event outside the Schema does not end a fold as corrupt: the projection sees it and decides what becomes of it. */
+  readonly tolerant: boolean
   /**
    * An event of this type, its data encoded. Throws a `ParseError` on data outside the Schema: that is a defect. The event is
    * frozen, data included, and an append takes it without checking it again; a changed copy of it is checked like any other.
@@ -51,7 +53,10 @@ export interface EventType<in out Type extends string, in out A, in out I = A> {
  * @since 0.1.0
  * @category models
  */
-export type AnyEventType = Pick<EventType<string, never, never>, "type" | "ignorable" | "bracket" | "problem">
+export type AnyEventType = Pick<
+  EventType<string, never, never>,
+  "type" | "ignorable" | "bracket" | "tolerant" | "problem"
+>
 
 /**
  * Declares an event type.
@@ -62,7 +67,7 @@ export type AnyEventType = Pick<EventType<string, never, never>, "type" | "ignor
 export const make = <const Type extends string, A, I>(
   type: Type,
   schema: Schema.Schema<A, I>,
-  options?: { readonly ignorable?: boolean; readonly bracket?: Bracket }
+  options?: { readonly ignorable?: boolean; readonly bracket?: Bracket; readonly tolerant?: boolean }
 ): EventType<Type, A, I> => {
   const strict = { onExcessProperty: "error" } as const
   const encode = Schema.encodeSync(schema, strict)
@@ -73,6 +78,7 @@ export const make = <const Type extends string, A, I>(
     schema,
     ignorable,
     bracket: options?.bracket,
+    tolerant: options?.tolerant ?? false,
     make: (data, more) => {
       const encoded = encode(data)
       const copied = copy(encoded)

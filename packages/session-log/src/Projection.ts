@@ -7,6 +7,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
+import type { AlarmChange } from "./SessionAlarms.js"
 import type { EventInput, SessionEvent, SessionId } from "./SessionEvent.js"
 import type { AppendError, ReadError } from "./SessionLogError.js"
 
@@ -26,7 +27,7 @@ export interface Projection<in out State, in out Encoded = State> {
   readonly initial: State
   /**
    * The data of an event whose type is registered has passed its Schema before it comes here; a stored event that does not ends
-   * the fold as `SessionLogCorrupt`.
+   * the fold as `SessionLogCorrupt`, unless its type is `tolerant`.
    */
   readonly apply: (state: State, event: SessionEvent) => State
   /** The only event types that `apply` looks at; absent: any. Only these are read from the store. */
@@ -97,15 +98,21 @@ export class Projections extends Context.Tag("@afterturn/session-log/Projections
 
     /**
      * Decides on the present value and appends what was decided, as one step: when another append came between, the value is
-     * folded on and the decision made again. `decide` must be free of side effects; no events means nothing is appended. One
+     * folded on and the decision made again. `decide` must be free of side effects; no events and no alarms means nothing is stored. One
      * decision of a session at a time in this process: a decision within a decision on the same session is a defect.
      */
     readonly decide: <State, Encoded, A, E, R>(
       id: SessionId,
       projection: Projection<State, Encoded>,
-      decide: (
-        current: Projected<State>
-      ) => Effect.Effect<{ readonly events: ReadonlyArray<EventInput>; readonly value: A }, E, R>
+      decide: (current: Projected<State>) => Effect.Effect<
+        {
+          readonly events: ReadonlyArray<EventInput>
+          readonly alarms?: ReadonlyArray<AlarmChange> | undefined
+          readonly value: A
+        },
+        E,
+        R
+      >
     ) => Effect.Effect<A, E | ReadError | AppendError, R>
 
     /** Writes the values held for a session to the store, so that the next `get` of any process folds only what follows. */

@@ -13,6 +13,8 @@ import * as EventTypes from "./EventTypes.js"
 import * as Host from "./Host.js"
 import * as Services from "./internal/services.js"
 import { Projections } from "./Projection.js"
+import type { AlarmChange } from "./SessionAlarms.js"
+import { SessionAlarms } from "./SessionAlarms.js"
 import type { EventInput, SessionEvent, SessionHeader, SessionId, SessionSummary } from "./SessionEvent.js"
 import { SessionLeases } from "./SessionLeases.js"
 import type {
@@ -116,6 +118,17 @@ export interface ForkOptions {
 }
 
 /**
+ * @since 0.1.0
+ * @category models
+ */
+export interface AppendOptions {
+  /** The seq that the last stored event must have, -1 for none. */
+  readonly expectedSeq?: number
+  /** Alarms of the session to set or clear. */
+  readonly alarms?: ReadonlyArray<AlarmChange>
+}
+
+/**
  * What can be tuned, each with its default.
  *
  * @since 0.1.0
@@ -176,12 +189,13 @@ export class SessionLog extends Context.Tag("@afterturn/session-log/SessionLog")
      * Appends events atomically under contiguous seqs and returns them as stored. When it returns they are durable (as far as
      * the store's durability goes). Appends of one session keep their order; appends of many fibers share a transaction.
      * An interrupted caller leaves all of its events or none. `expectedSeq` is the seq that the last stored event must have
-     * (-1: none). The data that comes back is frozen. While this process drives the session, the append is made under its lease.
+     * (-1: none). `alarms` change in the same transaction; an append may consist of them alone. The data that comes back is frozen.
+     * While this process drives the session, the append is made under its lease.
      */
     readonly append: (
       id: SessionId,
       events: ReadonlyArray<EventInput>,
-      options?: { readonly expectedSeq?: number }
+      options?: AppendOptions
     ) => Effect.Effect<ReadonlyArray<SessionEvent>, AppendError>
 
     /**
@@ -233,10 +247,18 @@ export class SessionLog extends Context.Tag("@afterturn/session-log/SessionLog")
  */
 export const layer = (
   options?: SessionLogOptions
-): Layer.Layer<SessionLog | Projections | SessionLeases, never, SessionStore | EventTypes.EventTypes | Host.Host> =>
+): Layer.Layer<
+  SessionLog | Projections | SessionLeases | SessionAlarms,
+  never,
+  SessionStore | EventTypes.EventTypes | Host.Host
+> =>
   Layer.scopedContext(
-    Effect.map(Services.make(options), ({ leases, log, projections }) =>
-      Context.make(SessionLog, log).pipe(Context.add(Projections, projections), Context.add(SessionLeases, leases))
+    Effect.map(Services.make(options), ({ alarms, leases, log, projections }) =>
+      Context.make(SessionLog, log).pipe(
+        Context.add(Projections, projections),
+        Context.add(SessionLeases, leases),
+        Context.add(SessionAlarms, alarms)
+      )
     )
   )
 
@@ -251,7 +273,7 @@ export const layerOver = <Provided, E, R>(
   store: Layer.Layer<SessionStore | Provided, E, R>,
   options?: SessionLogOptions
 ): Layer.Layer<
-  SessionLog | Projections | SessionLeases | EventTypes.EventTypes | SessionStore | Provided,
+  SessionLog | Projections | SessionLeases | SessionAlarms | EventTypes.EventTypes | SessionStore | Provided,
   E,
   R | Host.Host
 > => layer(options).pipe(Layer.provideMerge(Layer.merge(EventTypes.layer, store)))
@@ -263,10 +285,11 @@ export const layerOver = <Provided, E, R>(
  * @since 0.1.0
  * @category layers
  */
-export const layerMemory: Layer.Layer<SessionLog | Projections | SessionLeases | EventTypes.EventTypes | SessionStore> =
-  layerOver(MemoryStore.layer, { pollInterval: Duration.infinity, leaseTtl: Duration.infinity }).pipe(
-    Layer.provide(Host.layer({ host: "memory", bootId: "", pid: 0, startedAt: "" }))
-  )
+export const layerMemory: Layer.Layer<
+  SessionLog | Projections | SessionLeases | SessionAlarms | EventTypes.EventTypes | SessionStore
+> = layerOver(MemoryStore.layer, { pollInterval: Duration.infinity, leaseTtl: Duration.infinity }).pipe(
+  Layer.provide(Host.layer({ host: "memory", bootId: "", pid: 0, startedAt: "" }))
+)
 
 /**
  * Sessions in the database of an `@effect/sql` client of SQLite or PostgreSQL. `Host/Node` is the host of a Node process. For
@@ -279,7 +302,7 @@ export const layerMemory: Layer.Layer<SessionLog | Projections | SessionLeases |
 export const layerSql = (
   options?: SessionLogOptions & SqlStore.Options
 ): Layer.Layer<
-  SessionLog | Projections | SessionLeases | EventTypes.EventTypes | SessionStore,
+  SessionLog | Projections | SessionLeases | SessionAlarms | EventTypes.EventTypes | SessionStore,
   SessionStoreError,
   SqlClient | Host.Host
 > => layerOver(SqlStore.layer(options), options)

@@ -100,8 +100,29 @@ export interface StoredLease extends LeaseHolder {
 }
 
 /**
+ * An alarm row: when a session needs a host, in milliseconds since the epoch.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface StoredAlarm {
+  readonly sessionId: SessionId
+  readonly key: string
+  readonly dueAt: number
+}
+
+/**
+ * An alarm of the session of a request, set or (`null`) cleared.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type StoredAlarmChange = Pick<StoredAlarm, "key"> & { readonly dueAt: number | null }
+
+/**
  * One atomic append. `expectedSeq` is the seq that the last stored event must have (-1: none); `epoch` is the lease under
- * which the caller writes, absent for a caller that holds none; `now` decides whether another's lease has expired.
+ * which the caller writes, absent for a caller that holds none; `now` decides whether another's lease has expired. Alarms change with
+ * the events, in their order; a request may have alarms only.
  *
  * @since 0.1.0
  * @category models
@@ -112,6 +133,7 @@ export interface CommitRequest {
   readonly epoch: number | undefined
   readonly now: number
   readonly events: ReadonlyArray<NewStoredEvent>
+  readonly alarms?: ReadonlyArray<StoredAlarmChange> | undefined
 }
 
 /**
@@ -184,7 +206,7 @@ export class SessionStore extends Context.Tag("@afterturn/session-log/SessionSto
       readonly parent: SessionId | undefined
     }) => Effect.Effect<ReadonlyArray<StoredHeader>, SessionStoreError>
     /**
-     * Removes a session, its snapshots and its lease; events that forks share stay. `false`: there was none. No lease is asked
+     * Removes a session, its snapshots, its alarms and its lease; events that forks share stay. `false`: there was none. No lease is asked
      * for: that is the caller's business.
      */
     readonly remove: (id: SessionId) => Effect.Effect<boolean, SessionStoreError>
@@ -246,6 +268,20 @@ export class SessionStore extends Context.Tag("@afterturn/session-log/SessionSto
     readonly renewLease: (id: SessionId, epoch: number, expiresAt: number) => Effect.Effect<boolean, SessionStoreError>
     /** Gives a lease up, when it still is this epoch's. The epoch is remembered: the next holder gets a higher one. */
     readonly releaseLease: (id: SessionId, epoch: number) => Effect.Effect<void, SessionStoreError>
+    /** The alarms of a session, by key. */
+    readonly alarms: (id: SessionId) => Effect.Effect<ReadonlyArray<StoredAlarm>, SessionStoreError>
+    /**
+     * Alarms due at or before `until` of sessions that no lease holds that is live at `now`, in order of `dueAt`, session and key,
+     * strictly after `after`.
+     */
+    readonly dueAlarms: (query: {
+      readonly until: number
+      readonly now: number
+      readonly limit: number
+      readonly after?: StoredAlarm | undefined
+    }) => Effect.Effect<ReadonlyArray<StoredAlarm>, SessionStoreError>
+    /** When the earliest alarm strictly after an instant is due. */
+    readonly nextAlarm: (after: number) => Effect.Effect<Option.Option<number>, SessionStoreError>
     /** Removes what nothing refers to: staged imports that were never published, events of removed sessions. */
     readonly gc: Effect.Effect<{ readonly events: number }, SessionStoreError>
   }

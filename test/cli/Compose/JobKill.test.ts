@@ -12,7 +12,7 @@ import { workplace } from "../../support/afterturn.js"
 
 const id = SessionId.make("s1")
 
-describe("serveKills", () => {
+describe("serveKill", () => {
   it.live("ends a job of the session once, says when it had ended, and knows no other session's", () =>
     Effect.gen(function* () {
       const place = yield* workplace

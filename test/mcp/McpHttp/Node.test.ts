@@ -1,3 +1,4 @@
+import * as AgentEvents from "@afterturn/agent/AgentEvents"
 import * as HttpNode from "@afterturn/mcp/McpHttp/Node"
 import * as McpInbox from "@afterturn/mcp/McpInbox"
 import type { McpServer } from "@afterturn/mcp/McpServer"
@@ -6,7 +7,9 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { Client as FormerClient } from "@modelcontextprotocol/sdk/client/index.js"
 import { StreamableHTTPClientTransport as FormerTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"
+import * as Events from "../../support/agents.js"
 import * as Session from "../support/session.js"
 
 const listening = <A, E, R>(
@@ -44,14 +47,15 @@ describe("the official clients over HTTP", () => {
           texts(yield* Effect.promise(() => client.callTool({ name: "todo_write", arguments: todos }))),
           ["1 todo: 0 completed, 0 in progress, 1 pending."]
         )
+        const updated: Array<string> = []
+        client.setNotificationHandler("notifications/resources/updated", ({ params }) => void updated.push(params.uri))
+        const listening = yield* Effect.promise(() => client.listen({ resourceSubscriptions: [McpInbox.uri] }))
         const job = yield* Session.startJob
         yield* job.end
-        yield* Session.eventually(
-          Effect.map(
-            Effect.promise(() => client.readResource({ uri: McpInbox.uri })),
-            ({ contents }) => JSON.stringify(contents).includes("work-1")
-          )
-        )
+        yield* Session.eventually(Effect.sync(() => updated.includes(McpInbox.uri)))
+        const { contents } = yield* Effect.promise(() => client.readResource({ uri: McpInbox.uri }))
+        assert.include(JSON.stringify(contents), "work-1")
+        yield* Effect.promise(() => listening.close())
         const [, block] = texts(yield* Effect.promise(() => client.callTool({ name: "job_list", arguments: {} })))
         assert.match(block ?? "", /job notice: work-1/)
       })
@@ -82,6 +86,34 @@ describe("the official clients over HTTP", () => {
       })
     )
   )
+
+  for (const mode of ["auto", "legacy"] as const) {
+    it.live(`cancel a wait, and are answered at once afterwards (${mode})`, () =>
+      listening((url) =>
+        Effect.gen(function* () {
+          yield* Session.startJob
+          const client = yield* connecting(async () => {
+            const client = new Client({ name: "impatient", version: "1" }, { versionNegotiation: { mode } })
+            await client.connect(new StreamableHTTPClientTransport(url))
+            return client
+          })
+          const wait = { job_id: "work-1", wait: true, timeout_ms: 300_000 }
+          const waiting = yield* Effect.fork(
+            Effect.promise((signal) => client.callTool({ name: "job_output", arguments: wait }, { signal }))
+          )
+          const logged = (type: { readonly type: string }) =>
+            Effect.map(Events.types(Session.id), (types) => types.includes(type.type))
+          yield* Session.eventually(logged(AgentEvents.ToolCall))
+          yield* Fiber.interrupt(waiting)
+          yield* Session.eventually(logged(AgentEvents.ToolResult))
+          const [result] = yield* Events.dataOf(Session.id, AgentEvents.ToolResult)
+          assert.strictEqual(result?.error?.code, "TOOL_CANCELLED")
+          const [list] = texts(yield* Effect.promise(() => client.callTool({ name: "job_list", arguments: {} })))
+          assert.match(list ?? "", /^work-1 .*running/)
+        })
+      )
+    )
+  }
 
   it.live("that present no token or a wrong one do not come in", () =>
     listening(

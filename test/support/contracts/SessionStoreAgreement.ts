@@ -36,6 +36,9 @@ const commit = FastCheck.array(
     name: session,
     events: newEvents,
     expectedSeq: FastCheck.option(FastCheck.integer({ min: -1, max: 4 }), { nil: undefined }),
+    alarms: FastCheck.array(FastCheck.record({ key: typeName, dueAt: FastCheck.option(small, { nil: null }) }), {
+      maxLength: 2
+    }),
     now: small
   }),
   { minLength: 1, maxLength: 5 }
@@ -44,7 +47,9 @@ const commit = FastCheck.array(
     (store, id) =>
       Effect.map(
         store.commit(
-          requests.map(({ events, expectedSeq, name, now }) => request(id(name), events, { expectedSeq, now }))
+          requests.map(({ alarms, events, expectedSeq, name, now }) =>
+            request(id(name), events, { expectedSeq, alarms, now })
+          )
         ),
         withoutEpochs
       )
@@ -133,6 +138,15 @@ const release = session.map(
       )
 )
 
+const dueAlarms = FastCheck.record({ until: small, now: small }).map(
+  (query): Operation =>
+    (store, id) =>
+      // Other runs share the store: only this run's sessions are looked at.
+      Effect.map(store.dueAlarms({ ...query, limit: 10_000 }), (found) =>
+        found.filter((each) => each.sessionId.startsWith(id(0).slice(0, -1)))
+      )
+)
+
 const gc: Operation = (store) => Effect.as(store.gc, "done")
 
 /** Epochs grow in each store by numbers of its own. */
@@ -148,6 +162,7 @@ const operations = FastCheck.array(
     { weight: 3, arbitrary: read },
     { weight: 1, arbitrary: list },
     { weight: 1, arbitrary: snapshot },
+    { weight: 2, arbitrary: dueAlarms },
     { weight: 1, arbitrary: acquire },
     { weight: 1, arbitrary: commitLeased },
     { weight: 1, arbitrary: release },
@@ -159,7 +174,14 @@ const operations = FastCheck.array(
 /** All that can be seen of a session. */
 const view = (store: Store, id: SessionId) =>
   Effect.map(
-    Effect.all([store.header(id), store.read(id, everything), store.types(id), store.snapshots(id), store.lease(id)]),
+    Effect.all([
+      store.header(id),
+      store.read(id, everything),
+      store.types(id),
+      store.snapshots(id),
+      store.lease(id),
+      store.alarms(id)
+    ]),
     withoutEpochs
   )
 

@@ -1,6 +1,6 @@
 import type { EventTypes } from "@afterturn/session-log/EventTypes"
 import type { EventInput, SessionEvent, SessionHeader, SessionId } from "@afterturn/session-log/SessionEvent"
-import type { AppendError, SessionLog } from "@afterturn/session-log/SessionLog"
+import type { AppendError, AppendOptions, SessionLog } from "@afterturn/session-log/SessionLog"
 import { SessionStoreError } from "@afterturn/session-log/SessionStore"
 import type * as Context from "effect/Context"
 import type * as Deferred from "effect/Deferred"
@@ -85,7 +85,7 @@ export const locked = <A, E, R>(live: Live, step: Effect.Effect<A, E, R>): Effec
 export const commit = (
   live: Live,
   events: ReadonlyArray<EventInput>,
-  options?: { readonly expectedSeq?: number }
+  options?: AppendOptions
 ): Effect.Effect<ReadonlyArray<SessionEvent>, AppendError> =>
   live.runtime.log.append(live.id, events, options).pipe(
     Effect.tap((stored) => {

@@ -3,15 +3,14 @@
  *
  * @since 0.1.0
  */
-import { AgentExtensions } from "@afterturn/agent/Agents"
 import { JobStatus } from "@afterturn/jobs/Job"
-import { Jobs } from "@afterturn/jobs/Jobs"
-import { handler, Mailbox } from "@afterturn/session-log/Mailbox"
+import type { Jobs } from "@afterturn/jobs/Jobs"
+import type { CommandHandler } from "@afterturn/session-log/Mailbox"
+import { handler } from "@afterturn/session-log/Mailbox"
 import type { SessionId } from "@afterturn/session-log/SessionEvent"
 import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 
 const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { exact: true })
@@ -42,23 +41,13 @@ export const JobKill = {
 const killWait = Duration.seconds(2)
 
 /**
- * Executes the commands that reach the agents of this process.
+ * Executes the command for a session of this process.
  *
  * @since 0.1.0
- * @category layers
+ * @category operations
  */
-export const serveKills: Layer.Layer<never, never, AgentExtensions | Jobs | Mailbox> = Layer.effectDiscard(
-  Effect.gen(function* () {
-    const extensions = yield* AgentExtensions
-    const jobs = yield* Jobs
-    const mailbox = yield* Mailbox
-    yield* extensions.register((agent) =>
-      Effect.asVoid(
-        Effect.forkScoped(mailbox.serve(agent.id, [handler(JobKill, (input) => kill(jobs, agent.id, input))]))
-      )
-    )
-  })
-)
+export const serveKill = (jobs: Context.Tag.Service<Jobs>, session: SessionId): CommandHandler =>
+  handler(JobKill, (input) => kill(jobs, session, input))
 
 const kill = (
   jobs: Context.Tag.Service<Jobs>,

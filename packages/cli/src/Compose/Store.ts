@@ -5,12 +5,14 @@
  */
 import * as AgentEvents from "@afterturn/agent/AgentEvents"
 import * as JobEvents from "@afterturn/jobs/JobEvents"
+import * as ScheduleEvents from "@afterturn/schedule/ScheduleEvents"
 import * as EventTypes from "@afterturn/session-log/EventTypes"
 import * as NodeHost from "@afterturn/session-log/Host/Node"
 import type * as Mailbox from "@afterturn/session-log/Mailbox"
 import { layerMemory as mailboxMemory } from "@afterturn/session-log/Mailbox"
 import * as MailboxSql from "@afterturn/session-log/Mailbox/Sql"
 import type { Projections } from "@afterturn/session-log/Projection"
+import type { SessionAlarms } from "@afterturn/session-log/SessionAlarms"
 import type { SessionLeases } from "@afterturn/session-log/SessionLeases"
 import * as SessionLog from "@afterturn/session-log/SessionLog"
 import type { SessionStore, SessionStoreError } from "@afterturn/session-log/SessionStore"
@@ -29,12 +31,19 @@ export type Store =
   | SessionLog.SessionLog
   | Projections
   | SessionLeases
+  | SessionAlarms
   | EventTypes.EventTypes
   | SessionStore
   | Mailbox.Mailbox
 
 /** Every type of event that a command may meet, whether or not an agent runs. */
-const layerEventTypes = EventTypes.layerRegister(...AgentEvents.all, ...JobEvents.all, SubagentRun, TodoLog.TodoWrite)
+const layerEventTypes = EventTypes.layerRegister(
+  ...AgentEvents.all,
+  ...JobEvents.all,
+  ...ScheduleEvents.all,
+  SubagentRun,
+  TodoLog.TodoWrite
+)
 
 /**
  * The sessions in a database file, which is made when there is none.

@@ -13,12 +13,14 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import * as HashSet from "effect/HashSet"
+import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as Approve from "../Approve.js"
 import { fromError } from "../CliError.js"
 import type { Handler } from "../Commands.js"
+import { hostLayer } from "../Compose/Schedule.js"
 import { agentLayer } from "../Compose.js"
 import * as Database from "../Database.js"
 import { text } from "../internal/input.js"
@@ -65,12 +67,16 @@ export const chat = (options: ChatOptions): Handler =>
     const db = yield* Database.resolve(options.db)
     const policy = Approve.resolve(options.approve, route)
     const layer = (ask?: Questions.Questions["ask"]) =>
-      agentLayer({
-        db,
-        route,
-        baseUrl: Option.getOrUndefined(options.baseUrl),
-        approval: { policy, ...(ask === undefined ? {} : { ask }) }
-      })
+      Layer.provideMerge(
+        // While somebody is here, other sessions' reminders are looked after too.
+        hostLayer(),
+        agentLayer({
+          db,
+          route,
+          baseUrl: Option.getOrUndefined(options.baseUrl),
+          approval: { policy, ...(ask === undefined ? {} : { ask }) }
+        })
+      )
     if (!(yield* isTerminal)) return yield* Effect.provide(throughPipes(options), layer())
     const happenings = yield* Display.makeHappenings
     const questions = Questions.make(happenings)

@@ -10,6 +10,7 @@ import { Agents } from "@afterturn/agent/Agents"
 import { Projections } from "@afterturn/session-log/Projection"
 import type { SessionId } from "@afterturn/session-log/SessionEvent"
 import { SessionLog } from "@afterturn/session-log/SessionLog"
+import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
@@ -119,17 +120,28 @@ const stopAgent = (agent: Agent, scope: Scope.CloseableScope, cause: string) =>
     return left
   })
 
-/** Names on stderr what the run leaves: jobs that end with it, and notices that nobody has read. */
-const sayLeft = ({ held, running }: Outstanding.Outstanding) =>
+/** Names on stderr what the run leaves: jobs that end with it, notices that nobody has read, reminders beyond its end. */
+const sayLeft = ({ held, reminders, running }: Outstanding.Outstanding) =>
   Effect.gen(function* () {
     const output = yield* Output
-    if (running.length === 0 && held.length === 0) return
+    if (running.length === 0 && held.length === 0 && reminders.length === 0) return
     if (output.json) {
-      const left = { cancelledJobs: running.map(({ id, label }) => ({ id, label })), heldNotices: held }
+      const left = {
+        cancelledJobs: running.map(({ id, label }) => ({ id, label })),
+        heldNotices: held,
+        ...(reminders.length === 0
+          ? {}
+          : { reminders: reminders.map(({ id, scheduledAt, title }) => ({ id, title, scheduledAt })) })
+      }
       return yield* output.note(jsonText({ left }, output))
     }
     for (const { id, label } of running) {
       yield* output.note(SafeText.cleanLine(`${id} was still running and was cancelled: ${label}`))
+    }
+    for (const { id, scheduledAt, title } of reminders) {
+      yield* output.note(
+        SafeText.cleanLine(`${id} is due at ${scheduledAt}: ${title}; afterturn host or the next run delivers it`)
+      )
     }
     if (held.length > 0) yield* output.note(`${held.join(", ")} ended: the notice waits for the next turn`)
   })
@@ -196,15 +208,18 @@ const untilSettled = <E, R>(
   maxWait: Option.Option<Duration.Duration>,
   stop: (cause: string) => Effect.Effect<Outstanding.Outstanding, E, R>
 ) => {
-  const settled = Effect.map(Outstanding.untilSettled(agent), (left) => ({ inTime: true, left }))
+  const settled = (options?: { readonly remindersUntil: number }) =>
+    Effect.map(Outstanding.untilSettled(agent, options), (left) => ({ inTime: true, left }))
   return Option.match(maxWait, {
-    onNone: () => settled,
+    onNone: () => settled(),
     onSome: (duration) =>
-      Effect.flatMap(Effect.timeoutOption(settled, duration), (stay) =>
-        Option.isSome(stay)
-          ? Effect.succeed(stay.value)
-          : Effect.map(stop(`--max-wait ${Duration.format(duration)} was over`), (left) => ({ inTime: false, left }))
-      )
+      Effect.gen(function* () {
+        const remindersUntil = (yield* Clock.currentTimeMillis) + Duration.toMillis(duration)
+        const stay = yield* Effect.timeoutOption(settled({ remindersUntil }), duration)
+        if (Option.isSome(stay)) return stay.value
+        const left = yield* stop(`--max-wait ${Duration.format(duration)} was over`)
+        return { inTime: false, left }
+      })
   })
 }
 

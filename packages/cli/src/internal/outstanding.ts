@@ -5,6 +5,9 @@ import type { JobSnapshot } from "@afterturn/jobs/Job"
 import { isTerminal } from "@afterturn/jobs/Job"
 import * as JobLog from "@afterturn/jobs/JobLog"
 import { Jobs } from "@afterturn/jobs/Jobs"
+import type { Reminder } from "@afterturn/schedule/ScheduleLog"
+import * as ScheduleLog from "@afterturn/schedule/ScheduleLog"
+import { toMillis } from "@afterturn/session-log/Instant"
 import { Projections } from "@afterturn/session-log/Projection"
 import type { SessionId } from "@afterturn/session-log/SessionEvent"
 import type { ReadError } from "@afterturn/session-log/SessionLog"
@@ -23,9 +26,11 @@ export interface Outstanding {
   readonly held: ReadonlyArray<string>
   /** Whether a notice is about to open a turn. */
   readonly wakes: boolean
+  /** Those that wait for an instant, the soonest first, at most 100. */
+  readonly reminders: ReadonlyArray<Reminder>
 }
 
-export const nothingLeft: Outstanding = { asOfSeq: -1, running: [], held: [], wakes: false }
+export const nothingLeft: Outstanding = { asOfSeq: -1, running: [], held: [], wakes: false, reminders: [] }
 
 /** Of an agent that is idle. */
 export const look = (id: SessionId): Effect.Effect<Outstanding, ReadError, Projections | SessionLog> =>
@@ -44,9 +49,21 @@ export const look = (id: SessionId): Effect.Effect<Outstanding, ReadError, Proje
       asOfSeq,
       running: Object.values(ledger.open),
       held: wakes ? [] : [...new Set([...waiting, ...untold])],
-      wakes
+      wakes,
+      reminders: soonest((yield* projections.get(id, ScheduleLog.reminders)).value)
     }
   })
+
+const maxReminders = 100
+
+const soonest = (state: ScheduleLog.ScheduleState): ReadonlyArray<Reminder> => {
+  const found: Array<Reminder> = []
+  for (const reminder of ScheduleLog.soonest(state)) {
+    if (found.length === maxReminders) break
+    found.push(reminder)
+  }
+  return found
+}
 
 /** A notice whose turn failed wakes again later: what failed it would fail the next one too, so nobody stays for that. */
 const lastTurnFailed = (id: SessionId, toSeq: number) =>
@@ -63,9 +80,13 @@ const lastTurnFailed = (id: SessionId, toSeq: number) =>
 const recentEvents = 500
 
 /**
- * Waits until an agent is idle, none of its jobs runs, and no notice is about to wake it; answers what is left then.
+ * Waits until an agent is idle, none of its jobs runs, and no notice is about to wake it, nor a reminder that is due by
+ * `remindersUntil`, in milliseconds since the epoch; answers what is left then.
  */
-export const untilSettled = (agent: Agent): Effect.Effect<Outstanding, ReadError, Jobs | Projections | SessionLog> =>
+export const untilSettled = (
+  agent: Agent,
+  options?: { readonly remindersUntil: number }
+): Effect.Effect<Outstanding, ReadError, Jobs | Projections | SessionLog> =>
   Effect.gen(function* () {
     const log = yield* SessionLog
     let before = { asOfSeq: -1, since: 0 }
@@ -76,6 +97,8 @@ export const untilSettled = (agent: Agent): Effect.Effect<Outstanding, ReadError
       if (left.asOfSeq !== before.asOfSeq) before = { asOfSeq: left.asOfSeq, since: now }
       if (left.running.length > 0 || left.wakes) {
         if (now - before.since >= Duration.toMillis(patience) && !(yield* anyRuns(agent.id))) return left
+        yield* moved(agent.id, left.asOfSeq)
+      } else if (left.reminders.some(({ scheduledAt }) => toMillis(scheduledAt) <= (options?.remindersUntil ?? -1))) {
         yield* moved(agent.id, left.asOfSeq)
       } else if ((yield* log.lastSeq(agent.id)) === left.asOfSeq && (yield* agent.status) === "idle") return left
     }

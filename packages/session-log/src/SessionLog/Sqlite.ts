@@ -8,6 +8,7 @@ import * as Layer from "effect/Layer"
 import type { EventTypes } from "../EventTypes.js"
 import * as NodeHost from "../Host/Node.js"
 import type { Projections } from "../Projection.js"
+import type { SessionAlarms } from "../SessionAlarms.js"
 import type { SessionLeases } from "../SessionLeases.js"
 import type { SessionLog, SessionLogOptions } from "../SessionLog.js"
 import { layerOver } from "../SessionLog.js"
@@ -24,6 +25,6 @@ import type { SessionStore, SessionStoreError } from "../SessionStore.js"
 export const layerSqlite = (
   options: SessionLogOptions & Options
 ): Layer.Layer<
-  SessionLog | Projections | SessionLeases | EventTypes | SessionStore | SqlClient | SqliteInfo,
+  SessionLog | Projections | SessionLeases | SessionAlarms | EventTypes | SessionStore | SqlClient | SqliteInfo,
   SessionStoreError
 > => layerOver(SqliteStore.layer(options), options).pipe(Layer.provide(NodeHost.layer))

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
+import { OrderedAlarms } from "../internal/alarms.js"
 import type { Head, LeaseRow, TypeRow } from "../internal/commit.js"
 import { blocks, decide, eventSize, storedLease, strictest } from "../internal/commit.js"
 import type { Position } from "../internal/ordered.js"
@@ -17,6 +18,7 @@ import type {
   CommitResult,
   NewStoredEvent,
   Staging,
+  StoredAlarm,
   StoredEvent,
   StoredHeader,
   StoredSnapshot
@@ -34,6 +36,8 @@ interface Session {
   /** By type and whether ignorable. */
   readonly types: Map<string, TypeRow>
   readonly snapshots: Map<string, StoredSnapshot>
+  /** By key. */
+  readonly alarms: Map<string, StoredAlarm>
   lease: LeaseRow | undefined
 }
 
@@ -42,6 +46,7 @@ interface State {
   readonly all: Array<Position>
   readonly byCwd: Map<string, Array<Position>>
   readonly byParent: Map<string, Array<Position>>
+  readonly alarms: OrderedAlarms
   /** Of the whole store, so that a session created anew under an old id never repeats an epoch. */
   epoch: number
 }
@@ -53,7 +58,14 @@ interface State {
  * @category layers
  */
 export const layer: Layer.Layer<SessionStore> = Layer.sync(SessionStore, () => {
-  const state: State = { sessions: new Map(), all: [], byCwd: new Map(), byParent: new Map(), epoch: 0 }
+  const state: State = {
+    sessions: new Map(),
+    all: [],
+    byCwd: new Map(),
+    byParent: new Map(),
+    alarms: new OrderedAlarms(),
+    epoch: 0
+  }
   const session = (id: SessionId) => state.sessions.get(id)
   return {
     create: (header) => Effect.sync(() => add(state, emptySession(header))),
@@ -83,6 +95,13 @@ export const layer: Layer.Layer<SessionStore> = Layer.sync(SessionStore, () => {
       Effect.sync(() => {
         updateLease(session(id), epoch, (row) => ({ ...row, holder: null }))
       }),
+    alarms: (id) => Effect.sync(() => Array.from(session(id)?.alarms.values() ?? []).sort(byKey)),
+    dueAlarms: (query) => Effect.sync(() => dueAlarms(state, query)),
+    nextAlarm: (after) =>
+      Effect.sync(() => {
+        const [next] = state.alarms.from(after)
+        return Option.map(Option.fromNullable(next), ({ dueAt }) => dueAt)
+      }),
     // Closing a staging's scope drops it, and the collector of the runtime does the rest.
     gc: Effect.succeed({ events: 0 })
   }
@@ -93,12 +112,13 @@ const emptySession = (header: Header): Session => ({
   events: [],
   types: new Map(),
   snapshots: new Map(),
+  alarms: new Map(),
   lease: undefined
 })
 
 const storedHeader = (session: Session): StoredHeader => ({ ...session.header, lastSeq: session.events.length - 1 })
 
-const byKey = (a: StoredSnapshot, b: StoredSnapshot): number => (a.key < b.key ? -1 : 1)
+const byKey = (a: { readonly key: string }, b: { readonly key: string }): number => (a.key < b.key ? -1 : 1)
 
 const add = (state: State, session: Session): boolean => {
   const { cwd, id, parent } = session.header
@@ -126,6 +146,7 @@ const removeSession = (state: State, id: SessionId): boolean => {
   remove(state.all, session.header)
   if (cwd !== null) removeFrom(state.byCwd, cwd, session.header)
   if (parent !== null) removeFrom(state.byParent, parent, session.header)
+  for (const alarm of session.alarms.values()) state.alarms.remove(alarm)
   return true
 }
 
@@ -165,8 +186,43 @@ const commit = (state: State, request: CommitRequest): CommitResult => {
   const session = state.sessions.get(request.sessionId)
   const head: Head | undefined = session && { lastSeq: session.events.length - 1, lease: session.lease }
   const result = decide(request, head)
-  if (result._tag === "committed") append(session!, request.events)
+  if (result._tag === "committed") {
+    append(session!, request.events)
+    for (const change of request.alarms ?? []) setAlarm(state, session!, { ...change, sessionId: request.sessionId })
+  }
   return result
+}
+
+const setAlarm = (
+  state: State,
+  session: Session,
+  { dueAt, key, sessionId }: Omit<StoredAlarm, "dueAt"> & { readonly dueAt: number | null }
+): void => {
+  const present = session.alarms.get(key)
+  if (present !== undefined) state.alarms.remove(present)
+  if (dueAt === null) {
+    session.alarms.delete(key)
+    return
+  }
+  const alarm: StoredAlarm = { sessionId, key, dueAt }
+  session.alarms.set(key, alarm)
+  state.alarms.add(alarm)
+}
+
+const dueAlarms = (
+  state: State,
+  { after, limit, now, until }: Parameters<(typeof SessionStore)["Service"]["dueAlarms"]>[0]
+): ReadonlyArray<StoredAlarm> => {
+  const found: Array<StoredAlarm> = []
+  if (limit <= 0) return found
+  for (const alarm of state.alarms.from(after ?? Number.NEGATIVE_INFINITY)) {
+    if (alarm.dueAt > until) break
+    const lease = state.sessions.get(alarm.sessionId)?.lease
+    if (lease !== undefined && lease.holder !== null && lease.expiresAt > now) continue
+    found.push(alarm)
+    if (found.length === limit) break
+  }
+  return found
 }
 
 const readPage = (events: ReadonlyArray<StoredEvent>, page: Page): ReadonlyArray<StoredEvent> => {

@@ -12,6 +12,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { openDatabase } from "../internal/openDatabase.js"
+import { makeAlarms } from "../internal/sqlAlarms.js"
 import { makeCommit, makeWrites } from "../internal/sqlCommit.js"
 import { makeLeases, makeSnapshots } from "../internal/sqlLeases.js"
 import { makeRead } from "../internal/sqlRead.js"
@@ -58,6 +59,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     types: makeTypes(database),
     ...makeSnapshots(database),
     ...makeLeases(database),
+    ...makeAlarms(database),
     gc: makeGc(database, reclaim, options?.stagingMaxAge ?? "1 day")
   })
 })

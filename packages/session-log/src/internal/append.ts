@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { format } from "../Instant.js"
+import type { AlarmChange } from "../SessionAlarms.js"
 import type { EventInput, SessionEvent, SessionId } from "../SessionEvent.js"
 import type { AppendError } from "../SessionLogError.js"
 import {
@@ -12,6 +13,7 @@ import {
   UnknownEventType
 } from "../SessionLogError.js"
 import type { StoredLease } from "../SessionStore.js"
+import { storedChanges } from "./alarms.js"
 import type { CheckedEvent } from "./check.js"
 import { checkAll } from "./check.js"
 import { eventSize } from "./commit.js"
@@ -24,7 +26,8 @@ import type { Tracked } from "./tracked.js"
 import { learnLastSeq, signal } from "./tracked.js"
 
 export interface AppendOptions {
-  readonly expectedSeq?: number
+  readonly expectedSeq?: number | undefined
+  readonly alarms?: ReadonlyArray<AlarmChange> | undefined
 }
 
 export const append = (
@@ -52,14 +55,16 @@ export const attempt = (
   withNow((now) => {
     const checked = checkAll(engine.registry, events)
     if (Either.isLeft(checked)) return Effect.fail(new EventRejected({ sessionId: id, ...checked.left }))
-    if (events.length === 0) return attemptNothing(engine, id, options?.expectedSeq)
+    const alarms = options?.alarms === undefined || options.alarms.length === 0 ? undefined : options.alarms
+    if (events.length === 0 && alarms === undefined) return attemptNothing(engine, id, options?.expectedSeq)
     const tracked = engine.tracker.of(id)
     const request: Append = {
       sessionId: id,
       expectedSeq: options?.expectedSeq,
       epoch: tracked.driver?.lease?.epoch,
       now,
-      events: checked.right
+      events: checked.right,
+      alarms: alarms && storedChanges(alarms)
     }
     const submitted = Effect.flatMap(engine.committer.submit(request), (outcome) => answer(request, outcome))
     return tracked.checked ? submitted : Effect.zipRight(checkSession(engine, id, tracked), submitted)
@@ -128,6 +133,7 @@ export const committed =
       case "committed": {
         const lastSeq = result.firstSeq + append.events.length - 1
         learnLastSeq(tracked, own, lastSeq)
+        if (append.events.length === 0) return
         own?.recent.add({
           firstSeq: result.firstSeq,
           events: append.events,

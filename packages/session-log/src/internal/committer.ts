@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Scope from "effect/Scope"
 import type { SessionId } from "../SessionEvent.js"
-import type { CommitRequest, CommitResult, NewStoredEvent, SessionStore } from "../SessionStore.js"
+import type { CommitRequest, CommitResult, NewStoredEvent, SessionStore, StoredAlarmChange } from "../SessionStore.js"
 import { SessionStoreError } from "../SessionStore.js"
 import type { CheckedEvent } from "./check.js"
 import { eventSize } from "./commit.js"
@@ -16,6 +16,7 @@ export interface Append {
   readonly epoch: number | undefined
   readonly now: number
   readonly events: ReadonlyArray<CheckedEvent>
+  readonly alarms?: ReadonlyArray<StoredAlarmChange> | undefined
 }
 
 /** `unwritable`: an event that is too long to be written as text. */
@@ -150,10 +151,11 @@ const takeBatch = (queue: Queue, bounds: Bounds): Batch => {
     next.state = "taken"
     const rows = encode(next)
     if (rows === undefined) continue
-    const { epoch, expectedSeq, now, sessionId } = next.append
+    const { alarms, epoch, expectedSeq, now, sessionId } = next.append
     batch.waiting.push(next)
-    batch.requests.push({ sessionId, expectedSeq, epoch, now, events: rows })
-    events += rows.length
+    batch.requests.push({ sessionId, expectedSeq, epoch, now, events: rows, alarms })
+    // One that only sets alarms counts too: a batch has an end.
+    events += Math.max(1, rows.length)
     for (const row of rows) bytes += eventSize(row)
   }
   return batch

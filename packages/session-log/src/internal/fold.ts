@@ -95,7 +95,8 @@ export const step = <State, Encoded>(
   fold: Fold<State>,
   event: SessionEvent
 ): SessionLogCorrupt | undefined => {
-  const problem = concerns(projection, event) ? problemOf(registry, event) : undefined
+  const checks = concerns(projection, event) && registry.get(event.type)?.tolerant !== true
+  const problem = checks ? problemOf(registry, event) : undefined
   if (problem !== undefined) return corrupt(id, event.seq, problem)
   apply(projection, fold, event)
   return undefined

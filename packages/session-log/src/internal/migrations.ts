@@ -113,6 +113,23 @@ const mailbox = (pg: boolean): ReadonlyArray<string> => {
   ]
 }
 
+/**
+ * When a session needs a host. `by_time` is what hosts ask: it has every column, so that a look touches the rows that are due and
+ * no others.
+ */
+const alarms = (pg: boolean): ReadonlyArray<string> => {
+  const { id, integer, withoutRowid } = columns(pg)
+  return [
+    `CREATE TABLE afterturn_alarms (
+      session ${id} NOT NULL,
+      key ${id} NOT NULL,
+      due_at ${integer} NOT NULL,
+      PRIMARY KEY (session, key)
+    )${withoutRowid}`,
+    `CREATE INDEX afterturn_alarms_by_time ON afterturn_alarms (due_at, session, key)`
+  ]
+}
+
 const run = (statements: (pg: boolean) => ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -123,7 +140,8 @@ const run = (statements: (pg: boolean) => ReadonlyArray<string>) =>
 /** Append to this; never change an entry that was released. */
 const migrations = {
   "0001_session_log": run(schema),
-  "0002_mailbox": run(mailbox)
+  "0002_mailbox": run(mailbox),
+  "0003_alarms": run(alarms)
 }
 
 /** The schema version that this release reads and writes: the number of the last migration. */

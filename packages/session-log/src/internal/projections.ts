@@ -5,6 +5,7 @@ import { globalValue } from "effect/GlobalValue"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Projected, Projection, Projections } from "../Projection.js"
+import type { AlarmChange } from "../SessionAlarms.js"
 import type { EventInput, SessionId } from "../SessionEvent.js"
 import type { AppendError, ReadError } from "../SessionLogError.js"
 import { attempt } from "./append.js"
@@ -127,9 +128,15 @@ const changes = <State, Encoded>(
     })
   )
 
-type Decide<State, A, E, R> = (
-  current: Projected<State>
-) => Effect.Effect<{ readonly events: ReadonlyArray<EventInput>; readonly value: A }, E, R>
+type Decide<State, A, E, R> = (current: Projected<State>) => Effect.Effect<
+  {
+    readonly events: ReadonlyArray<EventInput>
+    readonly alarms?: ReadonlyArray<AlarmChange> | undefined
+    readonly value: A
+  },
+  E,
+  R
+>
 
 /** A decision within a decision would wait for itself. */
 const isDeciding = globalValue("@afterturn/session-log/isDeciding", () =>
@@ -161,8 +168,9 @@ const tryUntilStored = <State, Encoded, A, E, R>(
       const entry = context.cache.entry(id, projection)
       const current = yield* get(context, entry)
       const decision = yield* decideOn(current)
-      if (decision.events.length === 0) return decision.value
-      const stored = yield* attempt(context.engine, id, decision.events, { expectedSeq: current.asOfSeq })
+      const { alarms, events } = decision
+      if (events.length === 0 && (alarms ?? []).length === 0) return decision.value
+      const stored = yield* attempt(context.engine, id, events, { expectedSeq: current.asOfSeq, alarms })
       // Another append came between. It got somewhere, so trying again always ends.
       if ("actualSeq" in stored) continue
       const fold = entry.fold

@@ -5,6 +5,7 @@ import type * as Scope from "effect/Scope"
 import { EventTypes } from "../EventTypes.js"
 import { Host } from "../Host.js"
 import type { Projections } from "../Projection.js"
+import type { SessionAlarms } from "../SessionAlarms.js"
 import type { SessionHeader, SessionId } from "../SessionEvent.js"
 import { headerVersion } from "../SessionEvent.js"
 import type { SessionLeases } from "../SessionLeases.js"
@@ -12,6 +13,7 @@ import type { CreateOptions, SessionLog, SessionLogOptions } from "../SessionLog
 import { SessionExists } from "../SessionLogError.js"
 import type { SessionStoreError, StoredHeader } from "../SessionStore.js"
 import { SessionStore } from "../SessionStore.js"
+import * as Alarms from "./alarms.js"
 import { append, committed } from "./append.js"
 import * as Committer from "./committer.js"
 import type { Engine } from "./engine.js"
@@ -33,6 +35,7 @@ export interface Services {
   readonly log: (typeof SessionLog)["Service"]
   readonly projections: (typeof Projections)["Service"]
   readonly leases: (typeof SessionLeases)["Service"]
+  readonly alarms: (typeof SessionAlarms)["Service"]
 }
 
 export const make = (
@@ -68,7 +71,7 @@ export const make = (
       snapshotEvery: options.snapshotEvery ?? 500
     })
     const leases = Leases.make({ store, tracker, host, ttlMillis, heartbeatMillis })
-    return { log: makeLog(engine, leases), projections, leases }
+    return { log: makeLog(engine, leases), projections, leases, alarms: Alarms.make(store) }
   })
 
 const makeLog = (engine: Engine, leases: (typeof SessionLeases)["Service"]): (typeof SessionLog)["Service"] => ({

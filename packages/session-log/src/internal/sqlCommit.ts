@@ -6,6 +6,8 @@ import type { LeaseRow } from "./commit.js"
 import { decide, eventSize } from "./commit.js"
 import type { Dialect } from "./dialect.js"
 import { padded, repeat, sized } from "./dialect.js"
+import type { AlarmRow } from "./sqlAlarms.js"
+import { makeWriteAlarms } from "./sqlAlarms.js"
 import type { Database, Row } from "./sqlDatabase.js"
 import { query, run } from "./sqlDatabase.js"
 import { toStored } from "./text.js"
@@ -160,6 +162,8 @@ export interface Plan {
   readonly results: ReadonlyArray<CommitResult>
   readonly events: ReadonlyArray<EventRow>
   readonly types: ReadonlyArray<NewType>
+  /** In the order in which they apply. */
+  readonly alarms: ReadonlyArray<AlarmRow>
   /** Sessions whose last seq changes. */
   readonly changed: ReadonlyArray<Head>
 }
@@ -173,6 +177,7 @@ export const makePlan = (
   const results: Array<CommitResult> = []
   const events: Array<EventRow> = []
   const types: Array<NewType> = []
+  const alarms: Array<AlarmRow> = []
   const changed = new Set<Head>()
   const planned = new Set<string>()
   for (const request of requests) {
@@ -190,8 +195,9 @@ export const makePlan = (
       types.push({ owner: head.segment, type: event.type, ignorable: event.ignorable, firstSeq: seq })
     }
     if (request.events.length > 0) changed.add(head)
+    for (const change of request.alarms ?? []) alarms.push({ ...change, sessionId: request.sessionId })
   }
-  return { results, events, types, changed: Array.from(changed) }
+  return { results, events, types, alarms, changed: Array.from(changed) }
 }
 
 /** The hot path: one transaction for any number of requests. */
@@ -201,6 +207,7 @@ export const makeCommit = (
 ): ((requests: ReadonlyArray<CommitRequest>) => Effect.Effect<ReadonlyArray<CommitResult>, SessionStoreError>) => {
   const { dialect } = database
   const known = new KnownTypes()
+  const writeAlarms = makeWriteAlarms(dialect)
   const selectHeads = sized(
     dialect,
     // Rows are locked in the order of their ids: two commits that share sessions cannot lock each other out.
@@ -257,6 +264,7 @@ export const makeCommit = (
     yield* writes.events(connection, plan.events)
     if (plan.types.length > 0) yield* writes.types(connection, plan.types)
     yield* writeHeads(connection, plan.changed)
+    if (plan.alarms.length > 0) yield* writeAlarms(connection, plan.alarms)
     return plan
   })
 

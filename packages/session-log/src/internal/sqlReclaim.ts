@@ -57,6 +57,7 @@ export const makeRemove = (database: Database, reclaim: Reclaim): Service["remov
   const selectOwner = dialect.text(`SELECT segment FROM afterturn_sessions WHERE id = ?${dialect.forUpdate}`)
   const selectSegments = dialect.text("SELECT segment FROM afterturn_lineage WHERE owner = ?")
   const insertLoose = dialect.text("INSERT INTO afterturn_loose_segments (segment, staged_at) VALUES (?, NULL)")
+  const deleteAlarms = dialect.text("DELETE FROM afterturn_alarms WHERE session = ?")
   const deletes = [
     "DELETE FROM afterturn_snapshots WHERE owner = ?",
     "DELETE FROM afterturn_session_types WHERE owner = ?",
@@ -70,6 +71,7 @@ export const makeRemove = (database: Database, reclaim: Reclaim): Service["remov
     const segments = yield* query(connection, selectSegments, [segment])
     yield* run(connection, insertLoose, [segment])
     for (const statement of deletes) yield* run(connection, statement, [segment])
+    yield* run(connection, deleteAlarms, [id])
     return segments.map((row) => Number(row.segment))
   })
   return Effect.fnUntraced(function* (id) {

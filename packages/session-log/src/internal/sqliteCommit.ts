@@ -1,6 +1,7 @@
 import * as Effect from "effect/Effect"
 import type { CommitRequest, CommitResult, SessionStore } from "../SessionStore.js"
 import { eventSize } from "./commit.js"
+import { deleteAlarm, upsertAlarm } from "./sqlAlarms.js"
 import type { Head, Plan } from "./sqlCommit.js"
 import { KnownTypes, leaseColumns, leaseRow, makePlan } from "./sqlCommit.js"
 import type { Database, Row } from "./sqlDatabase.js"
@@ -70,6 +71,10 @@ const write = (connection: SqliteConnection, plan: Plan): void => {
     connection.prepare(insertType).run(owner, toStored(type), ignorable ? 1 : 0, firstSeq)
   }
   for (const { lastSeq, segment } of plan.changed) connection.prepare(updateHead).run(lastSeq, segment)
+  for (const { dueAt, key, sessionId } of plan.alarms) {
+    if (dueAt === null) connection.prepare(deleteAlarm).run(sessionId, key)
+    else connection.prepare(upsertAlarm).run(sessionId, key, dueAt)
+  }
 }
 
 const rollback = (connection: SqliteConnection): void => {
