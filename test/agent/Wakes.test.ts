@@ -39,7 +39,7 @@ describe("the ledger of wakes", () => {
             all.map(({ summary }) => summary),
             [`user: ${"x".repeat(79)}…`, "job-notice: ended"]
           )
-          assert.deepStrictEqual(all[1]?.detail["source"], { kind: "job-notice", jobs: ["bash-1"] })
+          assert.deepStrictEqual(all[1]?.detail.source, { kind: "job-notice", jobs: ["bash-1"] })
         })
       )
       yield* agent.whenIdle

@@ -20,6 +20,8 @@ describe("agentLayer", () => {
         const tools = yield* Effect.flatMap(ToolRegistry, (registry) => registry.tools())
         assert.deepStrictEqual(tools.map(({ tool }) => tool.name).toSorted(), [
           "bash",
+          "create_goal",
+          "get_goal",
           "interrupt_agent",
           "job_kill",
           "job_list",
@@ -31,7 +33,8 @@ describe("agentLayer", () => {
           "schedule_update",
           "send_message",
           "subagent",
-          "todo_write"
+          "todo_write",
+          "update_goal"
         ])
         const agent = yield* Effect.flatMap(Agents, (service) => service.create({ id }))
         yield* agent.followup(AgentMessage.user("plan it"))

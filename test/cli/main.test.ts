@@ -45,7 +45,7 @@ describe("main", () => {
           ["sessions", "list", "--nope"],
           "afterturn sessions list has no option --nope; see afterturn sessions list --help"
         ],
-        [["run"], "expected PROMPT; see afterturn run --help"],
+        [["run"], "expected PROMPT or --goal; see afterturn run --help"],
         [["run", "a", "b"], 'unexpected argument "b"; see afterturn run --help'],
         [
           ["sessions"],

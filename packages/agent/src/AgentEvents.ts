@@ -47,6 +47,14 @@ export const TurnEndReason = Schema.Union(
 export type TurnEndReason = typeof TurnEndReason.Type
 
 /**
+ * The cause of a turn that was aborted because its agent was disposed, rather than by somebody who wanted it to end.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const disposedCause = "the agent was disposed"
+
+/**
  * @since 0.1.0
  * @category events
  */

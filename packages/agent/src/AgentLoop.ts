@@ -146,7 +146,7 @@ const endReason = (
   waited: Exit.Exit<string | undefined>,
   exit: Exit.Exit<void, TurnFailure>
 ): AgentEvents.TurnEndReason | undefined => {
-  if (Exit.isFailure(waited)) return { kind: "aborted", cause: "the agent was disposed" }
+  if (Exit.isFailure(waited)) return { kind: "aborted", cause: AgentEvents.disposedCause }
   if (waited.value !== undefined) return { kind: "aborted", cause: waited.value }
   return Exit.isSuccess(exit) ? undefined : failureReason(exit.cause)
 }

@@ -5,6 +5,7 @@
  */
 import type { AgentBusy, AgentClosed } from "@afterturn/agent/Agent"
 import type { InvalidModelRoute } from "@afterturn/agent/AgentModel"
+import type { GoalError } from "@afterturn/goals/Goals"
 import type { JobNotFound } from "@afterturn/jobs/JobsError"
 import type { ListenFailed, TokenRequired } from "@afterturn/mcp/McpHttp/Node"
 import type { InvalidRule } from "@afterturn/schedule/InvalidRule"
@@ -25,12 +26,12 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
 /**
- * Exit codes of the process. A signal gives 128 and its number: `interrupted` is that of Ctrl-C.
+ * Exit codes of the process; `blocked` is that of a goal which was stopped. A signal gives 128 and its number: `interrupted` is that of Ctrl-C.
  *
  * @since 0.1.0
  * @category constants
  */
-export const exitCodes = { ok: 0, failure: 1, usage: 2, interrupted: 130 } as const
+export const exitCodes = { ok: 0, failure: 1, usage: 2, blocked: 3, interrupted: 130 } as const
 
 /**
  * A command failed. `code` is stable; `message` is one line and says what to do where something can be done.
@@ -65,6 +66,7 @@ export type ForeignError =
   | AgentClosed
   | CommandUnanswered
   | JobNotFound
+  | GoalError
   | ScheduleError
   | InvalidRule
   | ListenFailed
@@ -89,6 +91,15 @@ export const failure = (code: string, message: string): CliError =>
   new CliError({ code, message: oneLine(message), exit: exitCodes.failure })
 
 /**
+ * A goal that was stopped before it was reached.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const blocked = (message: string): CliError =>
+  new CliError({ code: "goal_blocked", message: oneLine(message), exit: exitCodes.blocked })
+
+/**
  * An error of another package: its tag in snake case is the code, `store_` and the reason for one of the store.
  *
  * @since 0.1.0
@@ -101,6 +112,14 @@ export const fromError = (error: ForeignError | CliError): CliError => {
     case "InvalidModelRoute":
     case "TokenRequired":
       return usage(error.message)
+    case "NoGoal":
+    case "StaleGoal":
+    case "GoalExists":
+    case "GoalTransition":
+    case "InvalidGoal":
+    case "GoalExhausted":
+    case "CompletionRefused":
+    case "CorruptGoalLog":
     case "ScheduleError":
     case "InvalidRule":
       return failure(error.code, error.message)

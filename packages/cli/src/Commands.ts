@@ -25,6 +25,7 @@ import {
   seq,
   sessionId
 } from "./internal/parameters.js"
+import { protocolOutput } from "./internal/protocolOutput.js"
 
 const providers = ["openai-strict", "anthropic"] as const satisfies ReadonlyArray<StrictProvider>
 
@@ -67,6 +68,22 @@ const approve = option(
 
 const id = argument("ID", "The session.", sessionId)
 
+const maxRounds = option("max-rounds", "N", "How many rounds a goal may have. Default: 256.", positive)
+
+const maxTokens = option(
+  "max-tokens",
+  "N",
+  "How many tokens the model may use for a goal. Default: no limit.",
+  positive
+)
+
+const maxDuration = option(
+  "max-duration",
+  "DURATION",
+  "How long a goal may be active, such as 30m or 2h. Default: no limit.",
+  duration
+)
+
 const run = Command.make(
   "run",
   {
@@ -85,9 +102,24 @@ const run = Command.make(
       duration
     ),
     approve,
+    goal: option(
+      "goal",
+      "TEXT",
+      "In place of PROMPT: what to achieve, over as many turns as it takes. The id or the text of the session's goal: goes on with that.",
+      nonEmpty
+    ),
+    maxRounds,
+    maxTokens,
+    maxDuration,
+    check: option(
+      "check",
+      "COMMAND",
+      "With --goal: a shell command that has to exit 0 before the goal counts as complete; it runs here, when the agent says so.",
+      nonEmpty
+    ),
     db,
     json,
-    prompt: argument("PROMPT", "What to say to the agent; - reads it from stdin.", anyText)
+    prompt: Args.optional(argument("PROMPT", "What to say to the agent; - reads it from stdin.", anyText))
   },
   (options) =>
     Effect.flatMap(
@@ -101,11 +133,13 @@ const run = Command.make(
       "The assistant's text goes to stdout, tool calls and the session's id to stderr. With --json, stdout has the session's " +
         "events instead, one a line, as they are stored. Ctrl-C cancels the turn.",
       "It stays while background jobs run, and for the turns that their ends open. What still runs when --max-wait is over is cancelled.",
+      "With --goal it stays until the goal is complete (0), or stopped and why (3).",
       "With --max-wait it also stays for reminders that are due within it; those beyond it are named.",
       "Exits 1 when a turn ended in an error, when --max-wait was over, or when another process drives the session.",
       '$ afterturn run --model anthropic:claude-sonnet-4-5 "tidy up the changelog"',
       '$ afterturn run --model openai:qwen3 --base-url http://localhost:11434/v1 "say hello"',
-      "$ git diff | afterturn run --session review -"
+      "$ git diff | afterturn run --session review -",
+      "$ afterturn run --goal 'all tests pass' --check 'pnpm test' --max-rounds 20"
     )
   )
 )
@@ -175,11 +209,14 @@ const mcp = Command.make(
     db,
     json
   },
+  // stdout is taken before anything is loaded: a module that prints when it is must not speak into the protocol.
   (options) =>
-    Effect.flatMap(
-      Effect.promise(() => import("./commands/mcp.js")),
-      ({ mcp }) => mcp(options)
-    )
+    Effect.flatMap(protocolOutput, (output) =>
+      Effect.flatMap(
+        Effect.promise(() => import("./commands/mcp.js")),
+        ({ mcp }) => mcp(options, output)
+      )
+    ).pipe(Effect.scoped)
 ).pipe(
   Command.withDescription(
     text(
@@ -358,6 +395,68 @@ const agentsList = Command.make(
   )
 )
 
+const goals = () => Effect.promise(() => import("./commands/goal.js"))
+
+const whose = required("session", "ID", "The session whose goal is meant.", sessionId)
+
+const goalShow = Command.make("show", { session: whose, db, json }, (options) =>
+  Effect.flatMap(goals(), ({ show }) => show(options))
+).pipe(Command.withDescription(text("Shows the goal, and what can be done with it.", "With --json, { goal }.")))
+
+const goalCreate = Command.make(
+  "create",
+  {
+    session: whose,
+    maxRounds,
+    maxTokens,
+    maxDuration,
+    db,
+    json,
+    objective: argument("OBJECTIVE", "What to achieve.", nonEmpty)
+  },
+  (options) => Effect.flatMap(goals(), ({ create }) => create(options))
+).pipe(
+  Command.withDescription(
+    text(
+      "Sets a goal. One that is not complete has to be finished or cleared first.",
+      "Where a process drives the session it goes to work; else the goal waits for afterturn run --goal, or /goal resume in the chat."
+    )
+  )
+)
+
+const goalEdit = Command.make(
+  "edit",
+  {
+    session: whose,
+    maxRounds,
+    maxTokens,
+    maxDuration,
+    db,
+    json,
+    objective: Args.optional(argument("OBJECTIVE", "What to achieve instead.", nonEmpty))
+  },
+  (options) => Effect.flatMap(goals(), ({ edit }) => edit(options))
+).pipe(Command.withDescription(text("Changes what a goal asks for or may use, and neither pauses nor resumes it.")))
+
+const goalVerb = (verb: "pause" | "resume" | "clear", description: string) =>
+  Command.make(verb, { session: whose, db, json }, (options) =>
+    Effect.flatMap(goals(), ({ simple }) => simple({ ...options, verb }))
+  ).pipe(Command.withDescription(text(description)))
+
+const wakes = Command.make("wakes", { db, json, id }, (options) =>
+  Effect.flatMap(
+    Effect.promise(() => import("./commands/wakes.js")),
+    ({ wakes }) => wakes(options)
+  )
+).pipe(
+  Command.withDescription(
+    text(
+      "Shows what can wake a session: waiting messages, running jobs, the wake budget, reminders, its goal.",
+      "With --json, an array of { kind, id?, summary, at?, detail }."
+    )
+  )
+)
+
 const todoShow = Command.make(
   "show",
   { history: flag("history", "Every list that the session showed, oldest first."), db, json, id },
@@ -524,7 +623,7 @@ export const root: CliCommand = group(
   text(
     "An agent that keeps working around its turns. Everything it does is in one durable log.",
     "Options may stand anywhere; -- ends them. Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 failed, " +
-      "2 wrong command line, 128 and its number for a signal.",
+      "2 wrong command line, 3 a goal was stopped, 128 and its number for a signal.",
     "Environment: AFTERTURN_DB and AFTERTURN_MODEL stand in for --db and --model, NO_COLOR turns colours off.",
     "See afterturn COMMAND --help."
   ),
@@ -547,6 +646,17 @@ export const root: CliCommand = group(
   ),
   group("jobs", text("Looks at background jobs and ends them."), leaf(jobsList), leaf(jobsOutput), leaf(jobsKill)),
   leaf(agentsList),
+  group(
+    "goal",
+    text("Looks at the goal of a session and changes it."),
+    leaf(goalShow),
+    leaf(goalCreate),
+    leaf(goalEdit),
+    leaf(goalVerb("pause", "Stops an active goal until it is resumed.")),
+    leaf(goalVerb("resume", "Goes on with a goal that is paused, blocked or at rest, while it has rounds left.")),
+    leaf(goalVerb("clear", "Takes a goal away, whatever its phase."))
+  ),
+  leaf(wakes),
   group("todo", text("Looks at todo lists."), leaf(todoShow)),
   group(
     "schedule",

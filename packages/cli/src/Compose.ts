@@ -13,6 +13,12 @@ import * as ExternalAgent from "@afterturn/agent/ExternalAgent"
 import type { SystemPrompt } from "@afterturn/agent/SystemPrompt"
 import type { ToolRegistry } from "@afterturn/agent/ToolRegistry"
 import type { Wakes } from "@afterturn/agent/Wakes"
+import type { GoalConfig } from "@afterturn/goals/GoalConfig"
+import * as GoalDriver from "@afterturn/goals/GoalDriver"
+import * as GoalPrompt from "@afterturn/goals/GoalPrompt"
+import type { Goals } from "@afterturn/goals/Goals"
+import * as GoalTools from "@afterturn/goals/GoalTools"
+import * as GoalWakes from "@afterturn/goals/GoalWakes"
 import * as JobDelivery from "@afterturn/jobs/JobDelivery"
 import type { JobSpool } from "@afterturn/jobs/JobSpool"
 import * as Jobs from "@afterturn/jobs/Jobs"
@@ -41,6 +47,8 @@ import type { Path } from "@effect/platform/Path"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
+import type { GoalsLayerOptions } from "./Compose/Goals.js"
+import { goalsLayer } from "./Compose/Goals.js"
 import { jobsConfig, shell, spoolLayer } from "./Compose/Jobs.js"
 import type { ModelLayerError, ModelOptions } from "./Compose/Model.js"
 import { load as loadModel } from "./Compose/Model.js"
@@ -65,6 +73,8 @@ export interface AgentLayerOptions extends ModelOptions {
   readonly agent?: Partial<AgentOptions> & { readonly introduction?: string }
   /** Who decides what the agent may do. Default: nobody is there to ask, so that it may do nothing that has to be approved. */
   readonly approval?: Parameters<typeof Approval.layer>[0]
+  /** What differs about goals. */
+  readonly goals?: GoalsLayerOptions
 }
 
 /**
@@ -79,6 +89,8 @@ export type AgentServices =
   | AgentExtensions
   | AgentModel.AgentModel
   | Approval.Approval
+  | GoalConfig
+  | Goals
   | Jobs.Jobs
   | JobsConfig
   | JobSpool
@@ -190,8 +202,12 @@ const capabilities = ({
   approval,
   bash,
   db,
+  goals,
   subagents
-}: Pick<AgentLayerOptions, "approval" | "db"> & { readonly bash?: boolean; readonly subagents?: boolean }) =>
+}: Pick<AgentLayerOptions, "approval" | "db" | "goals"> & {
+  readonly bash?: boolean
+  readonly subagents?: boolean
+}) =>
   Layer.mergeAll(
     TodoTools.layer,
     TodoPrompt.layer,
@@ -204,9 +220,13 @@ const capabilities = ({
     ReminderWakes.layer,
     ScheduleTools.layer(),
     SchedulePrompt.layer,
+    GoalDriver.layer,
+    GoalTools.layer,
+    GoalPrompt.layer,
+    GoalWakes.layer,
     serveCommands
   ).pipe(
-    Layer.provideMerge(scheduleLayer),
+    Layer.provideMerge(Layer.merge(scheduleLayer, goalsLayer(goals))),
     Layer.provideMerge(Layer.mergeAll(Todo.layer, Jobs.layerLocal, Approval.layer(approval ?? askNobody))),
     Layer.provideMerge(Layer.mergeAll(todoConfig, jobsConfig, spoolLayer(db)))
   )

@@ -5,6 +5,9 @@
  */
 import * as AgentEvents from "@afterturn/agent/AgentEvents"
 import { toText } from "@afterturn/agent/AgentMessage"
+import type { Wake } from "@afterturn/agent/Wakes"
+import type { Goal } from "@afterturn/goals/Goal"
+import * as GoalText from "@afterturn/goals/GoalText"
 import type { JobSnapshot } from "@afterturn/jobs/Job"
 import { labelLine } from "@afterturn/jobs/Job"
 import * as JobEvents from "@afterturn/jobs/JobEvents"
@@ -86,6 +89,29 @@ const fit = (natural: ReadonlyArray<number>, columns: number): ReadonlyArray<num
 const moment = (instant: string): string => `${instant.slice(0, 10)} ${instant.slice(11, 19)}Z`
 
 const eventCount = (summary: SessionSummary): string => String(summary.lastSeq + 1)
+
+/**
+ * A goal: its objective, where it stands, what it can do.
+ *
+ * @since 0.1.0
+ * @category rendering
+ */
+export const goal = (shown: Goal): string => GoalText.lines(shown).map(SafeText.clean).join("\n")
+
+/**
+ * What can wake a session, as a table.
+ *
+ * @since 0.1.0
+ * @category rendering
+ */
+export const wakes = (list: ReadonlyArray<Wake>, surface: Surface): string =>
+  list.length === 0
+    ? "nothing wakes this session"
+    : table(
+        ["KIND", "ID", "AT", "WHAT"],
+        list.map(({ at, id, kind, summary }) => [kind, id ?? "", at === undefined ? "" : moment(at), summary]),
+        surface
+      )
 
 /**
  * A list of sessions as a table.

@@ -1,11 +1,13 @@
 import type { Agent } from "@afterturn/agent/Agent"
+import { goalsLayer } from "@afterturn/cli/Compose/Goals"
 import * as Row from "@afterturn/cli/chat/Row"
 import * as SlashCommand from "@afterturn/cli/chat/SlashCommand"
 import { SessionId } from "@afterturn/session-log/SessionEvent"
-import { SessionLog } from "@afterturn/session-log/SessionLog"
+import { layerMemory, SessionLog } from "@afterturn/session-log/SessionLog"
 import { Todo } from "@afterturn/todo/Todo"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as rig from "./rig.js"
 
 const id = SessionId.make("s1")
@@ -93,5 +95,31 @@ describe("todo", () => {
       assert.strictEqual(after.rows[39], "  ☐ todo 39")
       assert.include(after.rows[40], "40 pending")
     }).pipe(Effect.provide(rig.layer(rig.script)))
+  )
+})
+
+describe("/goal", () => {
+  it.effect("shows, sets, edits, pauses, resumes and clears the goal, and says what goes wrong", () =>
+    Effect.gen(function* () {
+      yield* Effect.flatMap(SessionLog, (log) => log.create({ id }))
+      const command = yield* SlashCommand.goal
+      const say = (argument: string) => {
+        const { chat, rows } = makeChat()
+        return Effect.as(SlashCommand.run([command], { name: "goal", argument }, chat), rows)
+      }
+      assert.deepStrictEqual(yield* say(""), ["There is no goal. /goal TEXT sets one: it goes on by itself."])
+      assert.deepStrictEqual(yield* say("pause"), ["/goal: this session has no goal"])
+      assert.deepStrictEqual(yield* say("ship it"), [
+        "ship it",
+        "goal-1 at revision 1: active, 0 of 256 rounds started",
+        "can edit, pause, resume, complete, block, clear"
+      ])
+      assert.include((yield* say("another")).join(), "this session has goal-1 at revision 1 (active)")
+      assert.include((yield* say("edit")).join(), "what is the text?")
+      assert.strictEqual((yield* say("edit  ship it well"))[0], "ship it well")
+      assert.include((yield* say("pause"))[1], "revision 3: paused")
+      assert.include((yield* say("resume"))[1], "revision 4: active,")
+      assert.deepStrictEqual(yield* say("clear"), ["The goal is cleared."])
+    }).pipe(Effect.provide(goalsLayer().pipe(Layer.provideMerge(layerMemory))))
   )
 })

@@ -122,6 +122,25 @@ describe("afterturn mcp", () => {
   )
 
   it.live(
+    "brings a reminder when it is due",
+    () =>
+      inFolder((db) =>
+        Effect.gen(function* () {
+          const server = yield* connect(["--db", db, "--quiet", "1s"])
+          const announced = new Promise<unknown>((resolve) => {
+            server.client.fallbackNotificationHandler = async ({ params }) => resolve(params?.data)
+          })
+          yield* server.call("schedule_create", { title: "Stand", prompt: "stand up", after_seconds: 1 })
+          assert.match(String(yield* Effect.promise(() => announced)), /^waiting for this session: msg-1, reminder: /)
+          const [, block] = texts(yield* server.call("job_list"))
+          assert.match(block ?? "", /stand up/)
+          assert.lengthOf(texts(yield* server.call("job_list")), 1)
+        })
+      ),
+    patience
+  )
+
+  it.live(
     "speaks the present revision of the protocol too",
     () =>
       inFolder((db) =>

@@ -302,7 +302,7 @@ const watch = (external: External, turn: Turn): Effect.Effect<void, AppendError>
       const ended = Effect.as(Deferred.await(turn.ended), undefined)
       const waited = yield* Effect.exit(restore(Effect.raceFirst(Deferred.await(turn.cancel), ended)))
       if (Exit.isSuccess(waited) && waited.value === undefined) return
-      const cause = Exit.isSuccess(waited) ? (waited.value ?? "") : "the agent was disposed"
+      const cause = Exit.isSuccess(waited) ? (waited.value ?? "") : AgentEvents.disposedCause
       const isQuiet = external.running === 0
       yield* Deferred.succeed(turn.cancel, cause)
       // Not before the handlers have stopped and what they answered is stored.

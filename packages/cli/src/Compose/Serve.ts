@@ -4,13 +4,25 @@
  * @since 0.1.0
  */
 import { AgentExtensions } from "@afterturn/agent/Agents"
+import { Wake, Wakes } from "@afterturn/agent/Wakes"
+import { Goals } from "@afterturn/goals/Goals"
 import { Jobs } from "@afterturn/jobs/Jobs"
 import { Schedule } from "@afterturn/schedule/Schedule"
-import { Mailbox } from "@afterturn/session-log/Mailbox"
+import { handler, Mailbox } from "@afterturn/session-log/Mailbox"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { serveGoal } from "./GoalVerb.js"
 import { serveKill } from "./JobKill.js"
 import { serveSchedule } from "./ScheduleVerb.js"
+
+/**
+ * Tells what can wake a session, as the process that drives it knows.
+ *
+ * @since 0.1.0
+ * @category commands
+ */
+export const SessionWakes = { name: "wakes", input: Schema.Struct({}), answer: Schema.Array(Wake) }
 
 /**
  * One reader a session, for all kinds of commands: each is taken once.
@@ -18,15 +30,26 @@ import { serveSchedule } from "./ScheduleVerb.js"
  * @since 0.1.0
  * @category layers
  */
-export const serveCommands: Layer.Layer<never, never, AgentExtensions | Jobs | Mailbox | Schedule> =
+export const serveCommands: Layer.Layer<never, never, AgentExtensions | Goals | Jobs | Mailbox | Schedule | Wakes> =
   Layer.effectDiscard(
     Effect.gen(function* () {
       const extensions = yield* AgentExtensions
+      const goals = yield* Goals
       const jobs = yield* Jobs
       const mailbox = yield* Mailbox
       const schedule = yield* Schedule
+      const wakes = yield* Wakes
       yield* extensions.register(({ id }) =>
-        Effect.asVoid(Effect.forkScoped(mailbox.serve(id, [serveKill(jobs, id), serveSchedule(schedule, id)])))
+        Effect.asVoid(
+          Effect.forkScoped(
+            mailbox.serve(id, [
+              serveKill(jobs, id),
+              serveGoal(goals, id),
+              serveSchedule(schedule, id),
+              handler(SessionWakes, () => wakes.of(id))
+            ])
+          )
+        )
       )
     })
   )

@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import * as AgentEvents from "@afterturn/agent/AgentEvents"
+import { GoalChange } from "@afterturn/goals/GoalEvents"
 import * as JobEvents from "@afterturn/jobs/JobEvents"
 import * as ScheduleEvents from "@afterturn/schedule/ScheduleEvents"
 import * as EventTypes from "@afterturn/session-log/EventTypes"
@@ -42,6 +43,7 @@ const layerEventTypes = EventTypes.layerRegister(
   ...JobEvents.all,
   ...ScheduleEvents.all,
   SubagentRun,
+  GoalChange,
   TodoLog.TodoWrite
 )
 

@@ -94,7 +94,7 @@ const isTerminal = Effect.gen(function* () {
 const throughPipes = (options: ChatOptions) =>
   Effect.gen(function* () {
     const opened = yield* open(options)
-    const commands = [yield* SlashCommand.todo, yield* SlashCommand.jobs, SlashCommand.quit]
+    const commands = [yield* SlashCommand.todo, yield* SlashCommand.jobs, yield* SlashCommand.goal, SlashCommand.quit]
     const input = Stream.splitLines(text("-"))
     yield* Plain.run({ ...opened, input, commands: [...commands, SlashCommand.help(commands, { keys: false })] })
     yield* sayEnded(opened.agent.id, (yield* Output).note)
@@ -107,7 +107,7 @@ const atTerminal = (options: ChatOptions, happenings: Display.Happenings, questi
     const { route } = yield* AgentModel
     const opened = yield* open(options)
     const { agent } = opened
-    const commands = [yield* SlashCommand.todo, yield* SlashCommand.jobs, SlashCommand.quit]
+    const commands = [yield* SlashCommand.todo, yield* SlashCommand.jobs, yield* SlashCommand.goal, SlashCommand.quit]
     yield* Interactive.run({
       ...opened,
       title: `${route} · ${agent.header.title ?? agent.id}`,

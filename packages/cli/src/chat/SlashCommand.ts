@@ -4,6 +4,9 @@
  * @since 0.1.0
  */
 import type { Agent } from "@afterturn/agent/Agent"
+import type { Goal } from "@afterturn/goals/Goal"
+import { Goals } from "@afterturn/goals/Goals"
+import * as GoalText from "@afterturn/goals/GoalText"
 import type { JobSnapshot } from "@afterturn/jobs/Job"
 import { labelLine } from "@afterturn/jobs/Job"
 import { statusLine } from "@afterturn/jobs/JobNotice"
@@ -11,6 +14,7 @@ import { Jobs } from "@afterturn/jobs/Jobs"
 import { Todo } from "@afterturn/todo/Todo"
 import { counts, countsText } from "@afterturn/todo/TodoList"
 import * as Effect from "effect/Effect"
+import * as GoalVerb from "../Compose/GoalVerb.js"
 import * as Row from "./Row.js"
 import * as SafeText from "./SafeText.js"
 import * as View from "./View.js"
@@ -115,6 +119,48 @@ const jobLines = (list: ReadonlyArray<JobSnapshot>): ReadonlyArray<Row.Line> => 
     )
   ]
 }
+
+/**
+ * `/goal`: shows the goal, or changes it without asking the model.
+ *
+ * @since 0.1.0
+ * @category commands
+ */
+export const goal: Effect.Effect<SlashCommand, never, Goals> = Effect.map(Goals, (goals) => ({
+  name: "goal",
+  summary: "shows the goal; /goal TEXT sets one; /goal edit TEXT, pause, resume, clear",
+  run: (argument, chat) => {
+    const input = readGoal(argument)
+    return input === undefined
+      ? chat.print([Row.line("/goal edit TEXT changes the objective; what is the text?", { style: "warn" })])
+      : Effect.flatMap(GoalVerb.apply(goals, chat.agent.id, input), (shown) => chat.print(goalLines(shown, argument)))
+  }
+}))
+
+const readGoal = (argument: string): GoalVerb.GoalVerbInput | undefined => {
+  const verb = (["pause", "resume", "clear"] as const).find((name) => name === argument)
+  if (verb !== undefined) return { verb }
+  if (argument === "") return { verb: "show" }
+  if (argument === "edit") return undefined
+  const edited = /^edit\s+(.+)$/s.exec(argument)?.[1]
+  return edited === undefined ? { verb: "create", objective: argument } : { verb: "edit", objective: edited }
+}
+
+const goalLines = (shown: Goal | undefined, argument: string): ReadonlyArray<Row.Line> =>
+  shown === undefined
+    ? [
+        Row.line(
+          argument === "clear"
+            ? "The goal is cleared."
+            : "There is no goal. /goal TEXT sets one: it goes on by itself.",
+          {
+            style: "dim"
+          }
+        )
+      ]
+    : GoalText.lines(shown).flatMap((line, index) =>
+        Row.lines(SafeText.clean(line), index === 0 ? {} : { style: "dim" })
+      )
 
 /**
  * `/quit`: leaves the chat. The session stays.

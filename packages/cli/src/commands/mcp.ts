@@ -24,7 +24,6 @@ import type { Handler } from "../Commands.js"
 import { mcpPrompts } from "../Compose/McpPrompts.js"
 import { externalLayer } from "../Compose.js"
 import * as Database from "../Database.js"
-import { protocolOutput } from "../internal/protocolOutput.js"
 import { Output } from "../Output.js"
 import { version } from "../Version.js"
 
@@ -45,17 +44,17 @@ export interface McpCommandOptions {
 }
 
 /**
- * Serves a session until its client leaves, or, over HTTP, until the process is ended.
+ * Serves a session until its client leaves, or, over HTTP, until the process is ended. `output` is what the protocol is written to.
  *
  * @since 0.1.0
  * @category commands
  */
-export const mcp = (options: McpCommandOptions): Handler =>
+export const mcp = (options: McpCommandOptions, output: McpStdio.StdioOptions["output"]): Handler =>
   Option.match(options.http, {
     onNone: () =>
       Option.isSome(options.host) || Option.isSome(options.allowHost)
         ? usage("--host and --allow-host go with --http")
-        : overStdio(options),
+        : overStdio(options, output),
     onSome: (port) =>
       options.detachJobs
         ? usage("--detach-jobs goes with stdio: over HTTP no client's end ends the server")
@@ -65,9 +64,9 @@ export const mcp = (options: McpCommandOptions): Handler =>
 /** The end of stdin has the server gone within two seconds: the rest of its jobs is left to the ledger then. */
 const disposal = Duration.millis(1_800)
 
-const overStdio = (options: McpCommandOptions) =>
+const overStdio = (options: McpCommandOptions, output: McpStdio.StdioOptions["output"]) =>
   Effect.gen(function* () {
-    const io = { input: process.stdin, output: yield* protocolOutput }
+    const io = { input: process.stdin, output }
     const scope = yield* Scope.fork(yield* Effect.scope, ExecutionStrategy.sequential)
     const made = yield* Effect.either(Scope.extend(open(options, true), scope))
     if (Either.isLeft(made)) {

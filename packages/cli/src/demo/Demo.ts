@@ -6,6 +6,7 @@
 import * as AgentEvents from "@afterturn/agent/AgentEvents"
 import { user } from "@afterturn/agent/AgentMessage"
 import { Agents } from "@afterturn/agent/Agents"
+import { Goals } from "@afterturn/goals/Goals"
 import type { SessionId } from "@afterturn/session-log/SessionEvent"
 import { SessionLog } from "@afterturn/session-log/SessionLog"
 import { Todo } from "@afterturn/todo/Todo"
@@ -105,7 +106,7 @@ const tell = (stage: Stage.Stage, place: Place) => {
         "It gets two messages. The second comes while it works, and waits for a turn of its own."
     )
     yield* stage.pause("1200 millis")
-    const session = yield* chapter(threeMessages(stage))
+    const session = yield* chapter(twoMessagesAndGoal(stage))
     yield* stage.happen({ _tag: "Todos", todos: [] })
     yield* stage.say("The agent is closed, and its database with it: this process has forgotten everything.")
     yield* stage.pause("1300 millis")
@@ -119,8 +120,8 @@ const tell = (stage: Stage.Stage, place: Place) => {
 const pace = ({ live }: Stage.Stage) =>
   live ? { scripted: { deltaLength: 10, deltaDelay: "18 millis" } as const } : {}
 
-/** Plans, works, takes up what was queued meanwhile, and hears of the end of what it started. */
-const threeMessages = (stage: Stage.Stage) =>
+/** Plans, works, takes up what was queued meanwhile; then goes from round to round by itself until its goal is reached. */
+const twoMessagesAndGoal = (stage: Stage.Stage) =>
   Effect.gen(function* () {
     const agents = yield* Agents
     const agent = yield* agents.create({ title: "demo: release 0.2", cwd: process.cwd() })
@@ -131,10 +132,13 @@ const threeMessages = (stage: Stage.Stage) =>
     yield* Stage.quiet(stage, agent, feed)
     yield* stage.pause("400 millis")
     yield* stage.say(
-      "Now a real command. It goes on when the turn has ended, and its own end opens the next turn: nobody polls, nobody asks."
+      "Now a goal, and nobody says another word. A round starts a real command, which goes on when the turn has ended; its own end " +
+        "opens the next turn, and the round after that looks whether the goal is reached."
     )
     yield* stage.pause("900 millis")
-    yield* agent.followup(user(DemoScript.messages.build))
+    yield* Effect.flatMap(Goals, (goals) =>
+      goals.create(agent.id, { objective: DemoScript.objective, maxGoalRounds: 5 })
+    )
     yield* Outstanding.untilSettled(agent)
     yield* Stage.quiet(stage, agent, feed)
     yield* stage.pause("400 millis")
@@ -217,6 +221,8 @@ const farewell = (options: DemoOptions, place: Place, left: Left) =>
       `  ${command} todo show ${left.session} --history${db}`,
       `  ${command} sessions export ${left.session}${db}`,
       `  ${command} sessions list --parent ${left.session}${db}`,
+      `  ${command} goal show --session ${left.session}${db}`,
+      `  ${command} wakes ${left.session}${db}`,
       `  ${command} jobs output --session ${left.session} bash-1${db}`,
       "To go on with it:",
       `  ${command} chat --session ${left.session} --model ${ShellWord.quote(`scripted:${place.script}`)}${db}`

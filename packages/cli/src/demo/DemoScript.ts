@@ -30,10 +30,17 @@ const buildCommand = 'for step in compile test pack; do sleep 0.5; printf "%s: o
 export const messages = {
   plan: "Get release 0.2 ready: notes, version, tag.",
   announce: "Then announce it, on the website and in the newsletter.",
-  build: "Build the package meanwhile, in the background.",
   left: "What is left to do?",
   hold: "Hold the release back until Monday instead."
 } as const
+
+/**
+ * What the session is to achieve by itself.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const objective = "The package of release 0.2 is built, and somebody has looked at what the build wrote."
 
 /**
  * The model's part: what answers each of these, and what it says to anything else.
@@ -79,10 +86,11 @@ export const script: Definition = {
       ]
     },
     {
-      on: "user",
-      match: "^Build the package",
+      on: "goal-round",
+      match: "^Round 1 of",
       steps: [
         {
+          text: "I start the build, in the background.",
           calls: [
             write(["completed", website], ["in_progress", newsletter], ["in_progress", build]),
             {
@@ -104,6 +112,23 @@ export const script: Definition = {
         },
         { calls: [write(["completed", website], ["in_progress", newsletter], ["completed", build])] },
         { text: "The package is built: compiled, tested, packed." }
+      ]
+    },
+    {
+      on: "goal-round",
+      match: "^Round 2 of",
+      steps: [
+        { calls: [{ tool: "get_goal", input: {} }] },
+        {
+          text: "That is all that the goal asks for.",
+          calls: [
+            {
+              tool: "update_goal",
+              input: { goal_id: "{{result.goal.id}}", revision: "{{result.goal.revision}}", action: "complete" }
+            }
+          ]
+        },
+        { text: "The goal is reached." }
       ]
     },
     {

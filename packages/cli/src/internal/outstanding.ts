@@ -1,6 +1,8 @@
 import type { Agent } from "@afterturn/agent/Agent"
 import * as AgentEvents from "@afterturn/agent/AgentEvents"
 import * as AgentLog from "@afterturn/agent/AgentLog"
+import type { Goal } from "@afterturn/goals/Goal"
+import { Goals } from "@afterturn/goals/Goals"
 import type { JobSnapshot } from "@afterturn/jobs/Job"
 import { isTerminal } from "@afterturn/jobs/Job"
 import * as JobLog from "@afterturn/jobs/JobLog"
@@ -26,14 +28,23 @@ export interface Outstanding {
   readonly held: ReadonlyArray<string>
   /** Whether a notice is about to open a turn. */
   readonly wakes: boolean
+  /** The goal that opens the next round, if one does. */
+  readonly goal: Goal | undefined
   /** Those that wait for an instant, the soonest first, at most 100. */
   readonly reminders: ReadonlyArray<Reminder>
 }
 
-export const nothingLeft: Outstanding = { asOfSeq: -1, running: [], held: [], wakes: false, reminders: [] }
+export const nothingLeft: Outstanding = {
+  asOfSeq: -1,
+  running: [],
+  held: [],
+  wakes: false,
+  goal: undefined,
+  reminders: []
+}
 
 /** Of an agent that is idle. */
-export const look = (id: SessionId): Effect.Effect<Outstanding, ReadError, Projections | SessionLog> =>
+export const look = (id: SessionId): Effect.Effect<Outstanding, ReadError, Goals | Projections | SessionLog> =>
   Effect.gen(function* () {
     const projections = yield* Projections
     const { asOfSeq, value: ledger } = yield* projections.get(id, JobLog.ledger)
@@ -50,6 +61,7 @@ export const look = (id: SessionId): Effect.Effect<Outstanding, ReadError, Proje
       running: Object.values(ledger.open),
       held: wakes ? [] : [...new Set([...waiting, ...untold])],
       wakes,
+      goal: yield* armedGoal(id),
       reminders: soonest((yield* projections.get(id, ScheduleLog.reminders)).value)
     }
   })
@@ -64,6 +76,13 @@ const soonest = (state: ScheduleLog.ScheduleState): ReadonlyArray<Reminder> => {
   }
   return found
 }
+
+const armedGoal = (id: SessionId) =>
+  Effect.flatMap(Goals, (goals) => goals.get(id)).pipe(
+    // Nothing opens a round then.
+    Effect.catchTag("CorruptGoalLog", () => Effect.succeed(undefined)),
+    Effect.map((goal) => (goal?.activation === "armed" ? goal : undefined))
+  )
 
 /** A notice whose turn failed wakes again later: what failed it would fail the next one too, so nobody stays for that. */
 const lastTurnFailed = (id: SessionId, toSeq: number) =>
@@ -80,13 +99,13 @@ const lastTurnFailed = (id: SessionId, toSeq: number) =>
 const recentEvents = 500
 
 /**
- * Waits until an agent is idle, none of its jobs runs, and no notice is about to wake it, nor a reminder that is due by
- * `remindersUntil`, in milliseconds since the epoch; answers what is left then.
+ * Waits until an agent is idle, none of its jobs runs, no goal opens a round, and no notice is about to wake it, nor a reminder that is
+ * due by `remindersUntil`, in milliseconds since the epoch; answers what is left then.
  */
 export const untilSettled = (
   agent: Agent,
   options?: { readonly remindersUntil: number }
-): Effect.Effect<Outstanding, ReadError, Jobs | Projections | SessionLog> =>
+): Effect.Effect<Outstanding, ReadError, Goals | Jobs | Projections | SessionLog> =>
   Effect.gen(function* () {
     const log = yield* SessionLog
     let before = { asOfSeq: -1, since: 0 }
@@ -95,7 +114,7 @@ export const untilSettled = (
       const now = yield* Clock.currentTimeMillis
       const left = yield* look(agent.id)
       if (left.asOfSeq !== before.asOfSeq) before = { asOfSeq: left.asOfSeq, since: now }
-      if (left.running.length > 0 || left.wakes) {
+      if (left.running.length > 0 || left.wakes || left.goal !== undefined) {
         if (now - before.since >= Duration.toMillis(patience) && !(yield* anyRuns(agent.id))) return left
         yield* moved(agent.id, left.asOfSeq)
       } else if (left.reminders.some(({ scheduledAt }) => toMillis(scheduledAt) <= (options?.remindersUntil ?? -1))) {

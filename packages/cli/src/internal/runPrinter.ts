@@ -53,7 +53,9 @@ export const make = (output: Context.Tag.Service<Output>): RunPrinter => {
         return decoded(AgentEvents.UserMessage.decode(event), ({ content, source }) =>
           source.kind === "job-notice"
             ? Effect.forEach(toText(content).split("\n"), note, { discard: true })
-            : Effect.void
+            : source.kind === "goal-round"
+              ? note(`${source.goalId}, round ${source.round}`)
+              : Effect.void
         )
       case AgentEvents.TurnEnd.type:
         return speech.end
