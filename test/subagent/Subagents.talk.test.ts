@@ -91,7 +91,7 @@ describe("a message at any instant of a child's end", () => {
     Effect.gen(function* () {
       const agent = yield* Sub.create()
       const deliveries = new Set<string>()
-      for (let instant = 0; instant < 400; instant += 16) {
+      for (let instant = 0; instant < 320; instant += 40) {
         const { agentId } = yield* Sub.delegate(agent, "be quick")
         yield* Effect.repeatN(Effect.yieldNow(), instant)
         const sent = yield* send(agent, agentId, "hello")
