@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { bundle } from "./support/bundle.js"
 
-const benches = ["session-log", "todo", "jobs", "agent", "schedule-rules", "oracle", "crash"]
+const benches = ["session-log", "todo", "jobs", "agent", "schedule", "schedule-rules", "oracle", "crash"]
 
 const args = process.argv.slice(2)
 const isName = (arg: string): boolean => benches.includes(arg)

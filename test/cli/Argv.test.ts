@@ -36,7 +36,7 @@ const refusal = (...argv: ReadonlyArray<string>) =>
   })
 
 const runs = (path: ReadonlyArray<string>, ...args: ReadonlyArray<string>) =>
-  ({ _tag: "Run", path, args, logLevel: undefined }) as const
+  ({ _tag: "Run", path, args, logLevel: undefined, otlp: undefined }) as const
 
 describe("Argv", () => {
   it("brings options, wherever they stand, before the arguments", () => {
@@ -97,6 +97,7 @@ describe("Argv", () => {
     assert.deepStrictEqual(parse("--version"), { _tag: "Version" })
     assert.deepStrictEqual(parse("--completions", "zsh"), { _tag: "Completions", shell: "zsh" })
     assert.deepStrictEqual(parse("say", "x", "--log-level=debug"), { ...runs(["say"], "--", "x"), logLevel: "debug" })
+    assert.deepStrictEqual(parse("--otlp", "http://c", "say", "x"), { ...runs(["say"], "--", "x"), otlp: "http://c" })
     assert.strictEqual(
       refusal("--completions", "tcsh"),
       '--completions: expected one of bash, fish, sh, zsh, got "tcsh"'

@@ -40,32 +40,36 @@ export class SystemPrompt extends Context.Tag("@afterturn/agent/SystemPrompt")<
 >() {}
 
 /**
- * The time section: without it no model can say when "tomorrow at nine" is.
+ * The time section: without it no model can say when "tomorrow at nine" is. The formatter is made once: making one takes longer than
+ * the rest of a turn's prompt.
  */
-const timeSection = (timeZone: string): Section => ({
-  key: "time",
-  order: 900,
-  text: () =>
-    Effect.map(DateTime.now, (now) => {
-      const zone = DateTime.zoneMakeNamed(timeZone)
-      const local = Option.match(zone, {
-        onNone: () => "",
-        onSome: (named) => ` In the user's time zone, ${timeZone}, it is ${localText(DateTime.setZone(now, named))}.`
+const timeSection = (timeZone: string): Section => {
+  const formatter = Option.map(DateTime.zoneMakeNamed(timeZone), () => formatterOf(timeZone))
+  return {
+    key: "time",
+    order: 900,
+    text: () =>
+      Effect.map(DateTime.now, (now) => {
+        const local = Option.match(formatter, {
+          onNone: () => "",
+          onSome: (named) =>
+            ` In the user's time zone, ${timeZone}, it is ${named.format(DateTime.toEpochMillis(now))}.`
+        })
+        return `It is ${DateTime.formatIso(now)} as this turn starts.${local}`
       })
-      return `It is ${DateTime.formatIso(now)} as this turn starts.${local}`
-    })
-})
+  }
+}
 
-const localText = (local: DateTime.Zoned): string =>
-  DateTime.format(local, {
-    locale: "en-GB",
+const formatterOf = (timeZone: string): Intl.DateTimeFormat =>
+  new Intl.DateTimeFormat("en-GB", {
     weekday: "long",
     year: "numeric",
     month: "long",
     day: "numeric",
     hour: "2-digit",
     minute: "2-digit",
-    timeZoneName: "longOffset"
+    timeZoneName: "longOffset",
+    timeZone
   })
 
 /**

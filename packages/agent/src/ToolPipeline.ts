@@ -14,6 +14,7 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as BoundedText from "./BoundedText.js"
+import * as Telemetry from "./Telemetry.js"
 import * as ToolInput from "./ToolInput.js"
 import type { RegisteredTool } from "./ToolRegistry.js"
 import { ToolText } from "./ToolRegistry.js"
@@ -84,8 +85,10 @@ export const prepare = (
   return {
     call,
     input: value,
-    run: Effect.map(execute(found, call, value), (outcome) =>
-      bounded(withNotes(outcome, notes), options.maxResultBytes)
+    run: Telemetry.toolSpan(
+      call,
+      value,
+      Effect.map(execute(found, call, value), (outcome) => bounded(withNotes(outcome, notes), options.maxResultBytes))
     )
   }
 }

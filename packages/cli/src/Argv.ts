@@ -48,6 +48,7 @@ export type Request =
       readonly path: ReadonlyArray<string>
       readonly args: ReadonlyArray<string>
       readonly logLevel: string | undefined
+      readonly otlp: string | undefined
     }
 
 /**
@@ -66,7 +67,8 @@ const builtIn: ReadonlyArray<OptionSpec> = [
   { names: ["--help", "-h"], takesValue: false },
   { names: ["--version"], takesValue: false },
   { names: ["--completions"], takesValue: true },
-  { names: ["--log-level"], takesValue: true }
+  { names: ["--log-level"], takesValue: true },
+  { names: ["--otlp"], takesValue: true }
 ]
 
 const shells = ["bash", "fish", "sh", "zsh"]
@@ -150,7 +152,7 @@ const interpret = (root: CommandSpec, line: Line): Either.Either<Request, CliErr
       usage(`unexpected argument ${JSON.stringify(words[command.maxArgs])}; ${seeHelp(root, line.path)}`)
     )
   }
-  const given = [...options].filter(([name]) => name !== "--log-level")
+  const given = [...options].filter(([name]) => !has(builtIn, name))
   return Either.right({
     _tag: "Run",
     path,
@@ -159,7 +161,8 @@ const interpret = (root: CommandSpec, line: Line): Either.Either<Request, CliErr
       "--",
       ...words.map(escape)
     ],
-    logLevel: options.get("--log-level")
+    logLevel: options.get("--log-level"),
+    otlp: options.get("--otlp")
   })
 }
 

@@ -77,6 +77,7 @@ type Entry = readonly [term: string, text: string]
 /** What every command understands. */
 const common: ReadonlyArray<Entry> = [
   ["--log-level LEVEL", "What is logged to stderr: all, debug, info, warning (the default), error or none."],
+  ["--otlp URL", "Where to send traces, metrics and logs. Default: $OTEL_EXPORTER_OTLP_ENDPOINT."],
   ["-h, --help", "Shows this text."]
 ]
 

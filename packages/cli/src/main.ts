@@ -13,6 +13,7 @@ import * as Argv from "./Argv.js"
 import type { CliError } from "./CliError.js"
 import { exitCodes, failure, fromCause, render as renderError, usage } from "./CliError.js"
 import * as Commands from "./Commands.js"
+import { exporter } from "./Exporter.js"
 import * as Help from "./Help.js"
 import type { StdoutClosed } from "./Output.js"
 import { Output } from "./Output.js"
@@ -47,11 +48,17 @@ const perform = (request: Argv.Request): Effect.Effect<void, CliError | StdoutCl
     case "Completions":
       return Effect.flatMap(completions(request.shell), (lines) => line(lines.join("\n")))
     case "Run":
-      return Effect.flatMap(levelOf(request.logLevel), (level) =>
-        find(request.path)
+      return Effect.gen(function* () {
+        const level = yield* levelOf(request.logLevel)
+        const telemetry = yield* telemetryOf(request.otlp)
+        yield* find(request.path)
           .run(request.args)
-          .pipe(Logger.withMinimumLogLevel(level), Effect.provide(Layer.merge(layerLogger, layerNode)))
-      )
+          .pipe(
+            Logger.withMinimumLogLevel(level),
+            Effect.provide(telemetry),
+            Effect.provide(Layer.merge(layerLogger, layerNode))
+          )
+      })
   }
 }
 
@@ -75,6 +82,17 @@ const levelOf = (name: string | undefined): Effect.Effect<LogLevel.LogLevel, Cli
       )
     : Effect.succeed(level)
 }
+
+/** Nothing is loaded where nothing is exported. */
+const telemetryOf = (otlp: string | undefined): Effect.Effect<Layer.Layer<never>, CliError> =>
+  Effect.flatMap(exporter(otlp), (options) =>
+    options === undefined
+      ? Effect.succeed(Layer.empty)
+      : Effect.map(
+          Effect.promise(() => import("./Telemetry.js")),
+          ({ layer }) => layer(options)
+        )
+  )
 
 /** Loaded for commands only: help has no use for files and processes. */
 const layerNode = Layer.unwrapEffect(

@@ -2,6 +2,7 @@
 import * as AgentEvents from "@afterturn/agent/AgentEvents"
 import * as AgentLoop from "@afterturn/agent/AgentLoop"
 import type { AgentModel } from "@afterturn/agent/AgentModel"
+import * as Compaction from "@afterturn/agent/Compaction"
 import * as ReminderDelivery from "@afterturn/schedule/ReminderDelivery"
 import * as Schedule from "@afterturn/schedule/Schedule"
 import * as ScheduleConfig from "@afterturn/schedule/ScheduleConfig"
@@ -37,10 +38,17 @@ export const over = <E, R>(
   Layer.mergeAll(ReminderDelivery.layer, ScheduleTools.layer()).pipe(
     Layer.provideMerge(Schedule.layer),
     Layer.provideMerge(Layer.orDie(ScheduleConfig.layer(options))),
-    Layer.provideMerge(AgentLoop.layerRuntime({ timeZone: "UTC", modelSilence: Duration.days(1) })),
+    Layer.provideMerge(
+      AgentLoop.layerRuntime({ timeZone: "UTC", modelSilence: Duration.days(1), maxHistoryTokens: 2_000 })
+    ),
     Layer.provideMerge(model),
     Layer.provideMerge(log)
   )
+
+/** Without it each turn would send all that came before. */
+export const forgetful = Layer.succeed(Compaction.Compaction, {
+  summarize: () => Effect.succeed({ summary: "Reminders came and were noted.", kept: [] })
+})
 
 /** In memory. */
 export const memory = (

@@ -11,6 +11,7 @@ import type { Compaction } from "../Compaction.js"
 import type { History } from "../History.js"
 import type { ModelError } from "../ModelError.js"
 import type { SystemPrompt } from "../SystemPrompt.js"
+import * as Telemetry from "../Telemetry.js"
 import * as ToolPipeline from "../ToolPipeline.js"
 import type { RegisteredTool } from "../ToolRegistry.js"
 import { toJson } from "./json.js"
@@ -53,7 +54,7 @@ interface TurnContext {
 export const runTurn = (live: LoopLive, agent: Agent, turn: number): Effect.Effect<void, TurnFailure> =>
   Effect.flatMap(beginTurn(live, agent, turn), (context) =>
     Effect.provideService(runSteps(context), CurrentAgent, agent)
-  )
+  ).pipe(Telemetry.turnSpan(agent.id, turn))
 
 const runSteps = Effect.fnUntraced(function* (context: TurnContext) {
   let step = 1
@@ -119,7 +120,8 @@ const askOnce = (
     delta: (kind, delta) => PubSub.publish(live.output, { _tag: kind, turn, step, delta }),
     retry: (error) => PubSub.publish(live.output, { _tag: "Retry", turn, step, message: error.message })
   }
-  return requestAnswer(live.runtime.model.model, { prompt, tools }, live.runtime.config, spectator)
+  const { model, route } = live.runtime.model
+  return Telemetry.chatSpan(route, requestAnswer(model, { prompt, tools }, live.runtime.config, spectator))
 }
 
 const assistantMessage = ({ live, turn }: TurnContext, step: number, answer: ModelAnswer) =>

@@ -1,0 +1,80 @@
+import { Schedule } from "@afterturn/schedule/Schedule"
+import { format } from "@afterturn/session-log/Instant"
+import * as TimeTravel from "@afterturn/testing/TimeTravel"
+import { assert, describe, it } from "@effect/vitest"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as FakeModel from "../support/FakeModel.js"
+import { dispatchesIn, forgetful, memory } from "./support/runtime.js"
+
+const runtime = (maxSleep: Duration.DurationInput) =>
+  memory({ maxSleep: Duration.decode(maxSleep) }, Layer.merge(FakeModel.replies().layer, forgetful))
+
+const start = Date.UTC(2026, 0, 1)
+
+const day = 86_400_000
+
+describe("a long time", () => {
+  it.live(
+    "nine in the morning in three zones, every day of a year with its two changes of clocks",
+    () =>
+      TimeTravel.run(runtime("6 hours"), (travel) =>
+        Effect.gen(function* () {
+          const { id } = yield* travel.agent
+          const schedule = yield* Schedule
+          for (const time_zone of ["Europe/Berlin", "America/New_York", "Asia/Kolkata"]) {
+            const rule = { daily: { time: "09:00:00", time_zone } }
+            yield* schedule.create(id, { title: time_zone, prompt: "Good morning.", rule })
+          }
+          yield* travel.advance("365 days")
+          const all = dispatchesIn(yield* travel.events)
+          // Summer time: in Berlin from the last Sunday of March to that of October, in New York from 8 March to 1 November.
+          const between = (at: number, from: string, to: string) => at >= Date.parse(from) && at < Date.parse(to)
+          const expected = Array.from({ length: 365 }, (_, index) => {
+            const midnight = start + index * day
+            const berlin = between(midnight, "2026-03-29", "2026-10-25") ? 7 : 8
+            const newYork = between(midnight, "2026-03-08", "2026-11-01") ? 13 : 14
+            return [
+              `schedule-3 ${format(midnight + 3.5 * 3_600_000)}`,
+              `schedule-1 ${format(midnight + berlin * 3_600_000)}`,
+              `schedule-2 ${format(midnight + newYork * 3_600_000)}`
+            ]
+          }).flat()
+          assert.deepStrictEqual(
+            all.map((each) => `${each.id} ${each.occurrenceAt}`),
+            expected
+          )
+          assert.isTrue(
+            all.every(({ acceptedAt, missed, occurrenceAt }) => missed === 0 && acceptedAt === occurrenceAt)
+          )
+        })
+      ),
+    300_000
+  )
+
+  it.live(
+    "each minute of two days, at its instant",
+    () =>
+      TimeTravel.run(runtime("1 minute"), (travel) =>
+        Effect.gen(function* () {
+          const { id } = yield* travel.agent
+          const schedule = yield* Schedule
+          yield* schedule.create(id, { title: "pulse", prompt: "Look.", rule: { every_seconds: 60 } })
+          yield* travel.advance("2 days")
+          assert.deepStrictEqual(
+            dispatchesIn(yield* travel.events).map(({ acceptedAt, missed, occurrenceAt }) => [
+              occurrenceAt,
+              acceptedAt,
+              missed
+            ]),
+            Array.from({ length: 2880 }, (_, index) => {
+              const at = format(start + (index + 1) * 60_000)
+              return [at, at, 0]
+            })
+          )
+        })
+      ),
+    600_000
+  )
+})
