@@ -22,13 +22,17 @@ describe("agentLayer", () => {
           "bash",
           "create_goal",
           "get_goal",
+          "interrupt_agent",
           "job_kill",
           "job_list",
           "job_output",
+          "list_agents",
           "schedule_create",
           "schedule_delete",
           "schedule_list",
           "schedule_update",
+          "send_message",
+          "subagent",
           "todo_write",
           "update_goal"
         ])
