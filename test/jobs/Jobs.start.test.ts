@@ -1,5 +1,6 @@
 import { Agents } from "@afterturn/agent/Agents"
 import * as Job from "@afterturn/jobs/Job"
+import * as JobEvents from "@afterturn/jobs/JobEvents"
 import { JobLimitReached, Jobs } from "@afterturn/jobs/Jobs"
 import type { SessionId } from "@afterturn/session-log/SessionEvent"
 import { assert, describe, it } from "@effect/vitest"
@@ -64,6 +65,32 @@ describe("start", () => {
         outputLimitBytes: 500,
         process
       })
+    }).pipe(Effect.provide(Support.layer()))
+  )
+
+  it.scoped("stores what the preparation gives as events in the append of the start, and nothing for nobody", () =>
+    Effect.gen(function* () {
+      const jobs = yield* Jobs
+      const agent = yield* Support.alive()
+      const note = JobEvents.JobWakesMuted.make({ budget: 1, pending: [] })
+      const noted = (owner: { readonly owner?: SessionId }) =>
+        jobs.start({
+          kind: "bash",
+          label: "noted",
+          ...owner,
+          prepare: () => Effect.succeed({ held: undefined, events: [note] }),
+          run: () => Effect.never
+        })
+      yield* noted({ owner: agent.id })
+      yield* noted({})
+      const all = yield* Support.jobEvents()
+      assert.deepStrictEqual(
+        all.map(({ seq, type }) => [seq, type]),
+        [
+          [0, "job/start"],
+          [1, "job/wakes-muted"]
+        ]
+      )
     }).pipe(Effect.provide(Support.layer()))
   )
 

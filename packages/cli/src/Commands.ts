@@ -374,6 +374,29 @@ const jobsKill = Command.make(
   )
 )
 
+const agentsList = Command.make(
+  "agents",
+  {
+    session: required("session", "ID", "The session whose subagents are meant.", sessionId),
+    tree: flag("tree", "Also the subagents of subagents."),
+    db,
+    json
+  },
+  (options) =>
+    Effect.flatMap(
+      Effect.promise(() => import("./commands/agents.js")),
+      ({ list }) => list(options)
+    )
+).pipe(
+  Command.withDescription(
+    text(
+      "Lists the subagents of a session in the order in which it started them. Tokens are those of an agent and of all below it.",
+      "Each is a session of its own: afterturn sessions show ID shows what it did. With --json, an array of { id, parent, depth, label, " +
+        "status, interrupted, startedAt, runs, turns, job, tokens, totalTokens }, with --tree each with its children."
+    )
+  )
+)
+
 const terminals = Command.make(
   "terminals",
   {
@@ -657,6 +680,7 @@ export const root: CliCommand = group(
     leaf(remove)
   ),
   group("jobs", text("Looks at background jobs and ends them."), leaf(jobsList), leaf(jobsOutput), leaf(jobsKill)),
+  leaf(agentsList),
   leaf(terminals),
   group(
     "goal",

@@ -34,6 +34,9 @@ import * as SchedulePrompt from "@afterturn/schedule/SchedulePrompt"
 import * as ScheduleTools from "@afterturn/schedule/ScheduleTools"
 import type { SessionStoreError } from "@afterturn/session-log/SessionStore"
 import * as ShellTools from "@afterturn/shell/ShellTools"
+import * as SubagentConfig from "@afterturn/subagent/SubagentConfig"
+import * as Subagents from "@afterturn/subagent/Subagents"
+import * as SubagentTools from "@afterturn/subagent/SubagentTools"
 import type { Terminals } from "@afterturn/terminal/Terminals"
 import * as TerminalTools from "@afterturn/terminal/TerminalTools"
 import * as Todo from "@afterturn/todo/Todo"
@@ -179,7 +182,7 @@ export interface ExternalLayerOptions extends Partial<ExternalAgent.ExternalOpti
 }
 
 /**
- * The same capabilities for agents that a client outside drives: there is no model.
+ * The same capabilities for agents that a client outside drives: there is no model, and so nobody whom they could delegate to.
  *
  * @since 0.1.0
  * @category layers
@@ -194,7 +197,7 @@ export const externalLayer = ({
   SessionStoreError,
   FileSystem | Path
 > =>
-  capabilities({ approval, db, bash }).pipe(
+  capabilities({ approval, db, bash, subagents: false }).pipe(
     Layer.provideMerge(ExternalAgent.layerRuntime({ introduction: externalIntroduction, ...external })),
     Layer.provideMerge(storeLayer(db))
   )
@@ -203,13 +206,18 @@ const capabilities = ({
   approval,
   bash,
   db,
-  goals
-}: Pick<AgentLayerOptions, "approval" | "db" | "goals"> & { readonly bash?: boolean }) =>
+  goals,
+  subagents
+}: Pick<AgentLayerOptions, "approval" | "db" | "goals"> & {
+  readonly bash?: boolean
+  readonly subagents?: boolean
+}) =>
   Layer.mergeAll(
     TodoTools.layer,
     TodoPrompt.layer,
     jobTools,
     bash === false ? Layer.empty : Layer.merge(shellTools, TerminalTools.layer()),
+    subagents === false ? Layer.empty : subagentTools,
     JobDelivery.layer(),
     JobWakes.layer(),
     ReminderDelivery.layer,
@@ -228,6 +236,13 @@ const capabilities = ({
   )
 
 const askNobody = { policy: "ask" } as const
+
+const subagentTools = SubagentTools.layer.pipe(
+  Layer.provide(Subagents.layer),
+  Layer.provide(SubagentConfig.layer()),
+  // The defaults are known to be fine.
+  Layer.orDie
+)
 
 const jobTools = JobTools.layer().pipe(
   // The defaults are known to be fine.

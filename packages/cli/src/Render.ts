@@ -16,6 +16,9 @@ import type { ReminderHistory } from "@afterturn/schedule/ReminderHistory"
 import type { ReminderView } from "@afterturn/schedule/Schedule"
 import type * as EventTypes from "@afterturn/session-log/EventTypes"
 import type { SessionEvent, SessionSummary } from "@afterturn/session-log/SessionEvent"
+import { SubagentRun } from "@afterturn/subagent/SubagentEvents"
+import type { AgentNode } from "@afterturn/subagent/SubagentTree"
+import { flatten } from "@afterturn/subagent/SubagentTree"
 import { counts, countsText, toChecklist } from "@afterturn/todo/TodoList"
 import type { TodoVersion } from "@afterturn/todo/TodoLog"
 import { TodoWrite } from "@afterturn/todo/TodoLog"
@@ -235,6 +238,30 @@ export const reminderHistory = ({ changes, now, occurrences }: ReminderHistory, 
   ].join("\n")
 
 /**
+ * The subagents of a session; in a tree each stands, indented, under the one that started it.
+ *
+ * @since 0.1.0
+ * @category rendering
+ */
+export const agents = (nodes: ReadonlyArray<AgentNode>, tree: boolean, surface: Surface): string => {
+  const shown = tree ? flatten(nodes) : nodes
+  if (shown.length === 0) return "no subagents"
+  return table(
+    ["ID", "STATUS", "JOB", "ENDED", "TURNS", "TOKENS", "LABEL"],
+    shown.map((agent) => [
+      `${tree ? "  ".repeat(agent.depth - 1) : ""}${agent.id}`,
+      agent.status,
+      agent.job.id,
+      agent.status === "running" ? "" : `${agent.job.status}${agent.interrupted ? ", interrupted" : ""}`,
+      String(agent.turns),
+      String(agent.totalTokens.inputTokens + agent.totalTokens.outputTokens),
+      labelLine(agent.label)
+    ]),
+    surface
+  )
+}
+
+/**
  * A header as lines of `name  value`.
  *
  * @since 0.1.0
@@ -249,7 +276,9 @@ export const header = (summary: SessionSummary, surface: Surface): string =>
       ["folder", summary.cwd],
       [
         "parent",
-        summary.parent === undefined ? undefined : `${summary.parent} (its first ${summary.seedLength ?? 0} events)`
+        summary.parent === undefined || summary.seedLength === undefined
+          ? summary.parent
+          : `${summary.parent} (its first ${summary.seedLength} events)`
       ],
       ["delegation", summary.delegationDepth === 0 ? undefined : `depth ${summary.delegationDepth}`],
       ["events", eventCount(summary)]
@@ -339,6 +368,7 @@ const describers = new Map<string, (given: SessionEvent) => Description | undefi
     "plain",
     ({ budget, pending }) => `${budget} turns in a row were opened by notices: ${pending.join(", ")} waits for another`
   ),
+  describer(SubagentRun, "plain", ({ agentId, jobId, label }) => `agent ${agentId} works as ${jobId}: ${label}`),
   describer(TodoWrite, "plain", ({ todos }) => countsText(counts(todos)))
 ])
 

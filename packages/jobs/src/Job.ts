@@ -4,7 +4,7 @@
  * @since 0.1.0
  */
 import type * as Instant from "@afterturn/session-log/Instant"
-import type { SessionId } from "@afterturn/session-log/SessionEvent"
+import type { EventInput, SessionId } from "@afterturn/session-log/SessionEvent"
 import { Count } from "@afterturn/session-log/SessionEvent"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -178,7 +178,7 @@ export type JobResult = string | void
  * Work to run in the background.
  *
  * `prepare` acquires what the job holds, and may fail: then there is no job. What it names as `process` is recorded with the job's
- * start, before `run` begins. `run` is the job; interrupting it is how it is asked to end. Text that it returns is the job's final
+ * start, before `run` begins; so are its `events`, in the same append (of a job that nobody owns there is no log). `run` is the job; interrupting it is how it is asked to end. Text that it returns is the job's final
  * output. Both run in the job's own scope, which closes before the job settles.
  *
  * @since 0.1.0
@@ -187,7 +187,11 @@ export type JobResult = string | void
 export interface JobSpec<Held, E, R> extends JobFacts {
   readonly prepare: (
     id: JobId
-  ) => Effect.Effect<{ readonly held: Held; readonly process?: JobProcess }, E, R | Scope.Scope>
+  ) => Effect.Effect<
+    { readonly held: Held; readonly process?: JobProcess; readonly events?: ReadonlyArray<EventInput> },
+    E,
+    R | Scope.Scope
+  >
   readonly run: (context: JobContext, held: Held) => Effect.Effect<JobResult, unknown, R | Scope.Scope>
 }
 

@@ -27,20 +27,21 @@ describe("demo", () => {
         const db = path.join(folder, "not there yet", "demo.db")
         const { code, stderr, stdout } = yield* play(db)
         assert.deepStrictEqual({ code, stderr }, { code: 0, stderr: "" })
-        const [show, todo, exported, forks, goal, wakes, , chat] = commands(stdout)
+        const [show, todo, exported, forks, goal, wakes, history, , chat] = commands(stdout)
         const shown = JSON.parse((yield* cli([...show!, "--json"])).stdout)
         const ends = shown.events.filter(({ type }: { type: string }) => type === "turn/end")
         assert.deepStrictEqual(
           ends.map(({ data }: { data: { reason: { kind: string } } }) => data.reason.kind),
-          Array.from({ length: 6 }, () => "completed")
+          Array.from({ length: 7 }, () => "completed")
         )
         // The second message came while the first turn ran, or before: it opened a turn of its own either way.
         const starts = shown.events.filter(({ type }: { type: string }) => type === "turn/start")
-        assert.strictEqual(starts.length, 6)
+        assert.strictEqual(starts.length, 7)
         assert.include((yield* cli(todo!)).stdout, "[~] Send the newsletter")
         assert.strictEqual((yield* cli(exported!)).stdout.split("\n").length, shown.events.length + 2)
         assert.include((yield* cli(goal!)).stdout, "goal-1 at revision 2: complete, 2 of 5 rounds started")
         assert.include((yield* cli(wakes!)).stdout, "wake-budget")
+        assert.match((yield* cli(history!)).stdout, /delivered/)
         const [fork] = JSON.parse((yield* cli([...forks!, "--json"])).stdout)
         assert.strictEqual(fork.parent, shown.header.id)
         assert.strictEqual(fork.seedLength, ends[0].seq + 1)
@@ -58,16 +59,17 @@ describe("demo", () => {
     Effect.gen(function* () {
       const folder = yield* Temporary.folder
       const { stdout } = yield* play(path.join(folder, "demo.db"))
-      const [show, , , , , , output] = commands(stdout)
+      const [show, , , , , , , output] = commands(stdout)
       const { events } = JSON.parse((yield* cli([...show!, "--json"])).stdout)
       const sources = events.flatMap(({ data, type }: { type: string; data: { source: { kind: string } } }) =>
         type === "turn/start" ? [data.source.kind] : []
       )
-      assert.deepStrictEqual(sources, ["user", "user", "goal-round", "job-notice", "goal-round", "user"])
+      assert.deepStrictEqual(sources, ["user", "user", "goal-round", "job-notice", "goal-round", "user", "reminder"])
       const built = yield* cli(output!)
       assert.deepInclude(built, { code: 0, stdout: "compile: ok\ntest: ok\npack: ok\n" })
       assert.match(built.stderr, /^\[status: completed, exit code: 0.*\]\n$/)
       assert.include(stdout, "The package is built: compiled, tested, packed.")
+      assert.include(stdout, "The newsletter is still here. May it go out?")
     }).pipe(Effect.scoped)
   )
 

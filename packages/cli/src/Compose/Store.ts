@@ -18,6 +18,7 @@ import type { SessionLeases } from "@afterturn/session-log/SessionLeases"
 import * as SessionLog from "@afterturn/session-log/SessionLog"
 import type { SessionStore, SessionStoreError } from "@afterturn/session-log/SessionStore"
 import * as SqliteStore from "@afterturn/session-log/SessionStore/Sqlite"
+import { SubagentRun } from "@afterturn/subagent/SubagentEvents"
 import * as TodoLog from "@afterturn/todo/TodoLog"
 import * as Layer from "effect/Layer"
 
@@ -41,6 +42,7 @@ const layerEventTypes = EventTypes.layerRegister(
   ...AgentEvents.all,
   ...JobEvents.all,
   ...ScheduleEvents.all,
+  SubagentRun,
   GoalChange,
   TodoLog.TodoWrite
 )

@@ -24,7 +24,7 @@ import { jobsReader, settleLost } from "../Compose/Jobs.js"
 import type { Store } from "../Compose/Store.js"
 import * as SafeText from "../chat/SafeText.js"
 import * as Database from "../Database.js"
-import { isDriven } from "../internal/driven.js"
+import { isDriven, lostNote } from "../internal/driven.js"
 import { jsonText } from "../internal/json.js"
 import { isRunning } from "../internal/outstanding.js"
 import { withExistingStore } from "../internal/withStore.js"
@@ -194,9 +194,6 @@ const notFound = ({ job, session }: Pick<JobOptions, "job" | "session">): Effect
       `session "${session}" has no job ${JSON.stringify(job)}; afterturn jobs list --session ${session} names those that it has`
     )
   )
-
-const lostNote = (session: SessionId): string =>
-  `no process drives session "${session}": what it left open is lost, and settled as such when the session is resumed`
 
 /** A job as JSON shows it. */
 const publicJob = (job: JobSnapshot, folder?: string) => ({

@@ -13,6 +13,8 @@ import { Todo } from "@afterturn/todo/Todo"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Path from "@effect/platform/Path"
 import * as Chunk from "effect/Chunk"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -159,6 +161,12 @@ const resumed = (stage: Stage.Stage, session: SessionId) =>
     yield* stage.pause("1200 millis")
     yield* agent.followup(user(DemoScript.messages.left))
     yield* Stage.quiet(stage, agent, feed)
+    yield* stage.say(
+      "The turn has ended and nothing runs. The reminder that it set comes due by itself, and opens a turn."
+    )
+    const now = yield* Clock.currentTimeMillis
+    yield* Outstanding.untilSettled(agent, { remindersUntil: now + Duration.toMillis("1 minute") })
+    yield* Stage.quiet(stage, agent, feed)
     yield* stage.pause("400 millis")
   })
 
@@ -223,6 +231,7 @@ const farewell = (options: DemoOptions, place: Place, left: Left) =>
       `  ${command} sessions list --parent ${left.session}${db}`,
       `  ${command} goal show --session ${left.session}${db}`,
       `  ${command} wakes ${left.session}${db}`,
+      `  ${command} schedule history --session ${left.session} schedule-1${db}`,
       `  ${command} jobs output --session ${left.session} bash-1${db}`,
       "To go on with it:",
       `  ${command} chat --session ${left.session} --model ${ShellWord.quote(`scripted:${place.script}`)}${db}`

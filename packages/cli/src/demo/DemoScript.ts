@@ -133,7 +133,25 @@ export const script: Definition = {
     },
     {
       on: "user",
-      match: "\\b(left|todo)\\b",
+      match: "^What is left to do",
+      steps: [
+        {
+          text: "One thing: the newsletter. I ask about it again in a moment.",
+          calls: [
+            write(["completed", website], ["in_progress", newsletter]),
+            {
+              tool: "schedule_create",
+              input: { title: "Newsletter", prompt: "Ask whether the newsletter may go out.", after_seconds: 1 }
+            }
+          ]
+        },
+        { text: "It is drafted and waits for you." }
+      ]
+    },
+    { on: "reminder", match: "Newsletter", steps: [{ text: "The newsletter is still here. May it go out?" }] },
+    {
+      on: "user",
+      match: "^(?!What is left to do).*\\b(left|todo)\\b",
       repeat: true,
       steps: [
         { text: "One thing: the newsletter.", calls: [write(["completed", website], ["in_progress", newsletter])] },

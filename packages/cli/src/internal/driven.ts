@@ -31,3 +31,6 @@ export const askHolder = <Input, InputEncoded, Answer, AnswerEncoded>(
       Effect.catchTag("CommandUnanswered", () => Effect.succeed(Option.none<Answer>()))
     )
   })
+
+export const lostNote = (session: SessionId): string =>
+  `no process drives session "${session}": what it left open is lost, and settled as such when the session is resumed`

@@ -1,5 +1,6 @@
 import type { Instant } from "@afterturn/session-log/Instant"
 import { now } from "@afterturn/session-log/Instant"
+import type { EventInput } from "@afterturn/session-log/SessionEvent"
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -38,8 +39,8 @@ export const start = <Held, E, R>(
   Effect.uninterruptibleMask((restore) =>
     Effect.flatMap(admit(runtime, spec), (place) =>
       Effect.flatMap(Scope.make(), (scope) => {
-        const prepared = Effect.flatMap(restore(Effect.suspend(() => spec.prepare(place.id))), ({ held, process }) =>
-          Effect.map(record(runtime, place, spec, process), (startedAt) => ({ held, startedAt }))
+        const prepared = Effect.flatMap(restore(Effect.suspend(() => spec.prepare(place.id))), ({ held, ...facts }) =>
+          Effect.map(record(runtime, place, spec, facts), (startedAt) => ({ held, startedAt }))
         )
         const started = Effect.matchCauseEffect(prepared, {
           onFailure: (cause) => withdraw(place, scope, cause),
@@ -107,7 +108,7 @@ const record = (
   runtime: Runtime,
   { id, kind, label, owner }: Place,
   facts: JobFacts,
-  process: JobProcess | undefined
+  { events = [], process }: { readonly process?: JobProcess; readonly events?: ReadonlyArray<EventInput> }
 ): Effect.Effect<Instant, StartError> => {
   if (owner.closing !== undefined) return uncontrolled(facts)
   if (owner.id === undefined) return now
@@ -118,7 +119,7 @@ const record = (
     ...(facts.outputLimitBytes === undefined ? {} : { outputLimitBytes: facts.outputLimitBytes }),
     ...(process === undefined ? {} : { process })
   })
-  return Effect.map(runtime.log.append(owner.id, [event]), ([stored]) => stored!.time)
+  return Effect.map(runtime.log.append(owner.id, [event, ...events]), ([stored]) => stored!.time)
 }
 
 const makeJob = (

@@ -1,0 +1,7 @@
+export * as SubagentConfig from "./SubagentConfig.js"
+export * as SubagentError from "./SubagentError.js"
+export * as SubagentEvents from "./SubagentEvents.js"
+export * as SubagentLog from "./SubagentLog.js"
+export * as Subagents from "./Subagents.js"
+export * as SubagentTools from "./SubagentTools.js"
+export * as SubagentTree from "./SubagentTree.js"
