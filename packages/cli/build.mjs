@@ -1,5 +1,5 @@
-// Bundles the command: dist/afterturn.js is what every start reads, dist/afterturn/ holds what a command loads when it runs. SQLite's native
-// module stays outside.
+// Bundles the command: dist/afterturn.js is what every start reads, dist/afterturn/ holds what a command loads when it runs. The native
+// modules stay outside.
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises"
 import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -44,7 +44,7 @@ export const build = async ({ keepFormer }) => {
     platform: "node",
     target: "node20",
     conditions: ["@afterturn/source"],
-    external: ["better-sqlite3"],
+    external: ["better-sqlite3", "@lydell/node-pty"],
     // Less to read at each start; names stay, for stack traces.
     minifySyntax: true,
     minifyWhitespace: true,

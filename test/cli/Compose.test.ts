@@ -33,6 +33,12 @@ describe("agentLayer", () => {
           "schedule_update",
           "send_message",
           "subagent",
+          "terminal_close",
+          "terminal_list",
+          "terminal_open",
+          "terminal_read",
+          "terminal_send",
+          "terminal_signal",
           "todo_write",
           "update_goal"
         ])

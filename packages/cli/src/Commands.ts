@@ -16,6 +16,7 @@ import {
   argument,
   duration,
   flag,
+  keyNames,
   nonEmpty,
   oneOf,
   option,
@@ -23,7 +24,8 @@ import {
   positive,
   required,
   seq,
-  sessionId
+  sessionId,
+  terminalSize
 } from "./internal/parameters.js"
 import { protocolOutput } from "./internal/protocolOutput.js"
 
@@ -395,6 +397,39 @@ const agentsList = Command.make(
   )
 )
 
+const terminals = Command.make(
+  "terminals",
+  {
+    session: required("session", "ID", "The session whose terminals are meant.", sessionId),
+    size: option("size", "COLUMNSxROWS", "Give the terminal this size first.", terminalSize),
+    keys: option(
+      "keys",
+      "KEYS",
+      "Press these keys first: names such as ctrl-c, enter or up, with commas between.",
+      keyNames
+    ),
+    db,
+    json,
+    terminal: Args.optional(
+      argument("TERMINAL", "The terminal to show, such as term-1. Default: list them all.", nonEmpty)
+    )
+  },
+  (options) =>
+    Effect.flatMap(
+      Effect.promise(() => import("./commands/terminals.js")),
+      ({ terminals }) => terminals(options)
+    )
+).pipe(
+  Command.withDescription(
+    text(
+      "Lists the terminals of a session, or shows the newest 100 lines of one.",
+      "The process that drives the session is asked; with no answer in 10 seconds that fails. Terminals end with that process: where none " +
+        "drives the session there are none. With --json, an array of terminals, or { terminal, lines }.",
+      "$ afterturn terminals --session ID term-1 --keys ctrl-c"
+    )
+  )
+)
+
 const goals = () => Effect.promise(() => import("./commands/goal.js"))
 
 const whose = required("session", "ID", "The session whose goal is meant.", sessionId)
@@ -646,6 +681,7 @@ export const root: CliCommand = group(
   ),
   group("jobs", text("Looks at background jobs and ends them."), leaf(jobsList), leaf(jobsOutput), leaf(jobsKill)),
   leaf(agentsList),
+  leaf(terminals),
   group(
     "goal",
     text("Looks at the goal of a session and changes it."),

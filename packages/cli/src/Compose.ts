@@ -37,6 +37,8 @@ import * as ShellTools from "@afterturn/shell/ShellTools"
 import * as SubagentConfig from "@afterturn/subagent/SubagentConfig"
 import * as Subagents from "@afterturn/subagent/Subagents"
 import * as SubagentTools from "@afterturn/subagent/SubagentTools"
+import type { Terminals } from "@afterturn/terminal/Terminals"
+import * as TerminalTools from "@afterturn/terminal/TerminalTools"
 import * as Todo from "@afterturn/todo/Todo"
 import type { TodoConfig } from "@afterturn/todo/TodoConfig"
 import * as TodoPrompt from "@afterturn/todo/TodoPrompt"
@@ -56,6 +58,7 @@ import { scheduleLayer } from "./Compose/Schedule.js"
 import { serveCommands } from "./Compose/Serve.js"
 import type { Store } from "./Compose/Store.js"
 import { emptyStoreLayer, storeLayer } from "./Compose/Store.js"
+import { terminals } from "./Compose/Terminals.js"
 import { todoConfig } from "./Compose/Todo.js"
 
 export { jobsReader, outputFolder, spoolLayer } from "./Compose/Jobs.js"
@@ -98,6 +101,7 @@ export type AgentServices =
   | ScheduleConfig
   | Store
   | SystemPrompt
+  | Terminals
   | Todo.Todo
   | TodoConfig
   | ToolRegistry
@@ -212,7 +216,7 @@ const capabilities = ({
     TodoTools.layer,
     TodoPrompt.layer,
     jobTools,
-    bash === false ? Layer.empty : shellTools,
+    bash === false ? Layer.empty : Layer.merge(shellTools, TerminalTools.layer()),
     subagents === false ? Layer.empty : subagentTools,
     JobDelivery.layer(),
     JobWakes.layer(),
@@ -227,7 +231,7 @@ const capabilities = ({
     serveCommands
   ).pipe(
     Layer.provideMerge(Layer.merge(scheduleLayer, goalsLayer(goals))),
-    Layer.provideMerge(Layer.mergeAll(Todo.layer, Jobs.layerLocal, Approval.layer(approval ?? askNobody))),
+    Layer.provideMerge(Layer.mergeAll(Todo.layer, Jobs.layerLocal, terminals, Approval.layer(approval ?? askNobody))),
     Layer.provideMerge(Layer.mergeAll(todoConfig, jobsConfig, spoolLayer(db)))
   )
 

@@ -4,6 +4,7 @@ import { GoalVerb } from "@afterturn/cli/Compose/GoalVerb"
 import { JobKill } from "@afterturn/cli/Compose/JobKill"
 import { ScheduleVerb } from "@afterturn/cli/Compose/ScheduleVerb"
 import { SessionWakes } from "@afterturn/cli/Compose/Serve"
+import { TerminalControl } from "@afterturn/cli/Compose/TerminalControl"
 import { Mailbox } from "@afterturn/session-log/Mailbox"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import { assert, describe, it } from "@effect/vitest"
@@ -17,11 +18,12 @@ describe("serveCommands", () => {
       const story = Effect.gen(function* () {
         const mailbox = yield* Mailbox
         const { id } = yield* Effect.flatMap(Agents, (agents) => agents.create())
-        const [killed, goal, wakes, scheduled] = yield* Effect.all(
+        const [killed, goal, wakes, terminals, scheduled] = yield* Effect.all(
           [
             mailbox.send(id, JobKill, { jobId: "bash-1" }),
             mailbox.send(id, GoalVerb, { verb: "show" }),
             mailbox.send(id, SessionWakes, {}),
+            mailbox.send(id, TerminalControl, {}),
             mailbox.send(id, ScheduleVerb, { verb: "create", title: "t", prompt: "p", rule: { every_seconds: 60 } })
           ],
           { concurrency: "unbounded" }
@@ -32,6 +34,7 @@ describe("serveCommands", () => {
           wakes.map(({ kind }) => kind),
           "wake-budget"
         )
+        assert.deepStrictEqual(terminals, { terminals: [] })
         assert.isTrue(scheduled.ok)
       })
       const layer = agentLayer({ db: place.db, route: place.scripted[3] ?? "" })

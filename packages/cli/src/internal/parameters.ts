@@ -67,6 +67,20 @@ export const seq: Parse<number> = (text) =>
     ? Either.right(Number(text))
     : Either.left(`expected a seq, or -1 for none, got ${JSON.stringify(text)}`)
 
+export const terminalSize: Parse<{ readonly columns: number; readonly rows: number }> = (text) => {
+  const [, columns, rows] = /^(\d{1,4})x(\d{1,4})$/.exec(text) ?? []
+  return columns === undefined
+    ? Either.left(`expected columns and rows such as 120x40, got ${JSON.stringify(text)}`)
+    : Either.right({ columns: Number(columns), rows: Number(rows) })
+}
+
+export const keyNames: Parse<ReadonlyArray<string>> = (text) => {
+  const names = text.split(",").map((name) => name.trim())
+  return names.includes("")
+    ? Either.left(`expected names of keys with commas between, such as ctrl-c,enter, got ${JSON.stringify(text)}`)
+    : Either.right(names)
+}
+
 const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
 export const duration: Parse<Duration.Duration> = (text) => {
