@@ -11,8 +11,11 @@ export default defineConfig(({ mode }) => ({
     exclude: [...(mode === "slow" ? [] : ["**/*.slow.test.ts"]), "**/node_modules/**", "test/**/fixtures/**"],
     passWithNoTests: mode === "slow",
     testTimeout: mode === "slow" ? 300_000 : 20_000,
-    // A process a file: tests spawn children, open databases and terminals, which threads would share.
+    // Processes, not threads: tests spawn children, open databases and terminals. One loads the libraries once for all of its files,
+    // which is half of the work.
     pool: "forks",
+    poolOptions: { forks: { isolate: false } },
+    setupFiles: ["test/support/setup.ts"],
     minWorkers: 1,
     maxWorkers: 2
   }

@@ -381,7 +381,7 @@ turn 3 (user)
   end completed
 turn 2 (user)
   user: and now?
-  end error provider_rejected: the provider answered 401: no key
+  end error provider_unauthorized: the provider answered 401: it does not take the key
 turn 3 (user)
   user: and now?
   assistant: Better.
