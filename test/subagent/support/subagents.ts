@@ -53,8 +53,9 @@ const workTools = ToolRegistry.layerToolkit(toolkit, { package: "test", requires
   Layer.provide(
     toolkit.toLayer(
       Effect.map(Jobs, (jobs) => ({
-        work: ({ minutes }) => Effect.as(Effect.sleep(Duration.minutes(minutes)), `worked for ${minutes} minutes`),
-        work_in_background: ({ minutes }) =>
+        work: ({ minutes }: { readonly minutes: number }) =>
+          Effect.as(Effect.sleep(Duration.minutes(minutes)), `worked for ${minutes} minutes`),
+        work_in_background: ({ minutes }: { readonly minutes: number }) =>
           Effect.gen(function* () {
             const agent = Option.getOrThrow(yield* Effect.serviceOption(CurrentAgent))
             const { id } = yield* jobs.start(
