@@ -1,3 +1,4 @@
+import { parametersOf } from "@afterturn/agent/ToolCatalog"
 import { ToolRegistry } from "@afterturn/agent/ToolRegistry"
 import * as McpTools from "@afterturn/mcp/McpTools"
 import * as Tool from "@effect/ai/Tool"
@@ -14,7 +15,7 @@ describe("a tool", () => {
         const { description, inputSchema, name } = McpTools.definition(registered)
         assert.strictEqual(name, registered.tool.name)
         assert.strictEqual(description, registered.tool.description)
-        assert.deepStrictEqual(inputSchema, Tool.getJsonSchema(registered.tool as never) as never)
+        assert.deepStrictEqual(inputSchema, parametersOf(registered.tool) as never)
         assert.strictEqual(inputSchema.type, "object")
       }
     }).pipe(Effect.provide(Session.layer))

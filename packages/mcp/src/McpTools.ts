@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import { parametersOf } from "@afterturn/agent/ToolCatalog"
 import type { RegisteredTool } from "@afterturn/agent/ToolRegistry"
 import * as Tool from "@effect/ai/Tool"
 import type { Tool as ToolDefinition } from "@modelcontextprotocol/server"
@@ -34,7 +35,7 @@ export const definition = ({ tool }: RegisteredTool): ToolDefinition => {
 
 const inputSchema = (tool: Tool.Any): ToolDefinition["inputSchema"] =>
   // The parameters of every tool are a struct, whose schema is an object.
-  Tool.getJsonSchema(tool as never) as unknown as ToolDefinition["inputSchema"]
+  parametersOf(tool) as unknown as ToolDefinition["inputSchema"]
 
 const hint = <Key extends string, A>(key: Key, value: A | undefined): { readonly [K in Key]?: A } =>
   (value === undefined ? {} : { [key]: value }) as { readonly [K in Key]?: A }
