@@ -5,6 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { breathe } from "../support/breathe.js"
 import * as FakeModel from "../support/FakeModel.js"
 import { dispatchesIn, forgetful, memory } from "./support/runtime.js"
 
@@ -14,11 +15,6 @@ const runtime = (maxSleep: Duration.DurationInput) =>
 const start = Date.UTC(2026, 0, 1)
 
 const day = 86_400_000
-
-/** Lets the process hear of the world: the test runner takes a worker that answers nothing for a minute for lost. */
-const breathe = Effect.async<void>((resume) => {
-  setImmediate(() => resume(Effect.void))
-})
 
 describe("a long time", () => {
   it.live(
@@ -32,7 +28,8 @@ describe("a long time", () => {
             const rule = { daily: { time: "09:00:00", time_zone } }
             yield* schedule.create(id, { title: time_zone, prompt: "Good morning.", rule })
           }
-          for (let days = 0; days < 365; days += 5) yield* Effect.zipRight(travel.advance("5 days"), breathe)
+          for (let days = 0; days < 365; days += 5)
+            yield* Effect.zipRight(travel.advance("5 days"), Effect.promise(breathe))
           const all = dispatchesIn(yield* travel.events)
           // Summer time: in Berlin from the last Sunday of March to that of October, in New York from 8 March to 1 November.
           const between = (at: number, from: string, to: string) => at >= Date.parse(from) && at < Date.parse(to)
@@ -66,7 +63,8 @@ describe("a long time", () => {
           const { id } = yield* travel.agent
           const schedule = yield* Schedule
           yield* schedule.create(id, { title: "pulse", prompt: "Look.", rule: { every_seconds: 60 } })
-          for (let hours = 0; hours < 48; hours++) yield* Effect.zipRight(travel.advance("1 hour"), breathe)
+          for (let hours = 0; hours < 48; hours++)
+            yield* Effect.zipRight(travel.advance("1 hour"), Effect.promise(breathe))
           assert.deepStrictEqual(
             dispatchesIn(yield* travel.events).map(({ acceptedAt, missed, occurrenceAt }) => [
               occurrenceAt,

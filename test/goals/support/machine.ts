@@ -20,6 +20,7 @@ import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as fc from "fast-check"
+import { breathe } from "../../support/breathe.js"
 
 /** What is expected of a session. */
 interface Model {
@@ -421,6 +422,7 @@ const refold = async (real: Real): Promise<void> => {
 /** Runs random commands against both, and fails with the shortest that tell them apart. */
 export const check = async (runtime: Runtime, options: { readonly numRuns: number; readonly seed?: number }) => {
   const property = fc.asyncProperty(fc.commands(commands, { maxCommands: 30, size: "max" }), async (all) => {
+    await breathe()
     const { model, real } = await setup(runtime)
     try {
       await fc.asyncModelRun(() => ({ model, real }), all)
