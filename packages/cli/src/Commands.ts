@@ -516,6 +516,30 @@ const doctor = Command.make("doctor", { db, json }, (options) =>
   )
 )
 
+const simulate = Command.make(
+  "simulate",
+  {
+    seed: option("seed", "N", "The first seed. Default: 1.", positive),
+    seeds: option("seeds", "N", "How many seeds, one after the other. Default: 1.", positive),
+    steps: option("steps", "FILE", "With one seed: plays these steps, as a failed run prints them.", nonEmpty),
+    workers: option("workers", "N", "Processes at a time. Default: one for each processor.", positive),
+    json
+  },
+  (options) =>
+    Effect.flatMap(
+      Effect.promise(() => import("./commands/simulate.js")),
+      ({ simulate }) => simulate(options)
+    )
+).pipe(
+  Command.withDescription(
+    text(
+      "Plays days of agents in memory, on a clock of their own: todos, jobs, reminders and goals on two hosts whose store fails and who die " +
+        "at any instant. Then checks that nothing was lost, doubled or early. A seed decides all of it.",
+      "Prints what the runs have met. A run that breaks a promise is shortened and printed; exits 1 then."
+    )
+  )
+)
+
 const toolsCatalog = Command.make(
   "catalog",
   {
@@ -708,5 +732,6 @@ export const root: CliCommand = group(
     leaf(schedulePreview)
   ),
   group("tools", text("Looks at the tools of agents."), leaf(toolsCatalog)),
-  leaf(doctor)
+  leaf(doctor),
+  leaf(simulate)
 )("")
