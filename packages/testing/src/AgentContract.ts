@@ -19,6 +19,8 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as LogLevel from "effect/LogLevel"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -32,17 +34,18 @@ import * as Stream from "effect/Stream"
 export type Services = Agents | AgentExtensions | ToolRegistry.ToolRegistry | SessionLog
 
 /**
- * A runtime under test. `layer` is built anew for each case, over a log that holds nothing.
+ * A runtime under test. `layer` is built anew for each case, over a log that holds nothing; what it provides beyond the seam is there
+ * for whoever drives the agent.
  *
  * @since 0.1.0
  * @category models
  */
-export interface Runtime {
-  readonly layer: Layer.Layer<Services>
+export interface Runtime<R = never> {
+  readonly layer: Layer.Layer<Services | R>
   /** Whoever drives the agent takes what waits, until nothing does, and its turns end. */
-  readonly settle: (agent: Agent) => Effect.Effect<void, never, Services>
+  readonly settle: (agent: Agent) => Effect.Effect<void, never, Services | R>
   /** Whoever drives the agent calls a tool, to its end. */
-  readonly act: (agent: Agent, name: string, input: unknown) => Effect.Effect<void, never, Services>
+  readonly act: (agent: Agent, name: string, input: unknown) => Effect.Effect<void, never, Services | R>
 }
 
 /**
@@ -57,22 +60,27 @@ export interface ContractCase {
 }
 
 /**
- * The cases that prove a runtime of the seam. Each is run for itself, under whatever clock the caller has.
+ * The cases that prove a runtime of the seam. Each is run for itself, under whatever clock the caller has. What is logged
+ * meanwhile is dropped: a tool that dies is among the cases.
  *
  * @since 0.1.0
  * @category constructors
  */
-export const cases = (runtime: Runtime): ReadonlyArray<ContractCase> =>
+export const cases = <R = never>(runtime: Runtime<R>): ReadonlyArray<ContractCase> =>
   promises.map(({ name, body }) => ({
     name,
     run: Effect.flatMap(Deferred.make<void>(), (began) =>
-      body({ runtime, began }).pipe(Effect.scoped, Effect.provide(Layer.provideMerge(tools(began), runtime.layer)))
+      body<R>({ runtime, began }).pipe(
+        Effect.scoped,
+        Effect.provide(Layer.provideMerge(tools(began), runtime.layer)),
+        Logger.withMinimumLogLevel(LogLevel.None)
+      )
     )
   }))
 
 /** `began` is done when the tool that hangs was called. */
-interface Under {
-  readonly runtime: Runtime
+interface Under<R> {
+  readonly runtime: Runtime<R>
   readonly began: Deferred.Deferred<void>
 }
 
@@ -120,7 +128,7 @@ const tools = (began: Deferred.Deferred<void>) =>
     )
   )
 
-const followups = ({ runtime }: Under) =>
+const followups = <R>({ runtime }: Under<R>) =>
   Effect.gen(function* () {
     const agent = yield* create
     yield* agent.inject(notice)
@@ -142,7 +150,7 @@ const followups = ({ runtime }: Under) =>
     strictEqual(yield* agent.status, "idle")
   })
 
-const companions = ({ runtime }: Under) =>
+const companions = <R>({ runtime }: Under<R>) =>
   Effect.gen(function* () {
     const agent = yield* create
     const along: EventInput = AgentEvents.ContextCompacted.make({ throughSeq: 0, summary: "-", kept: [] })
@@ -155,7 +163,7 @@ const companions = ({ runtime }: Under) =>
     deepStrictEqual(yield* claimedTexts, ["two finished", "go"])
   })
 
-const cancellation = ({ began, runtime }: Under) =>
+const cancellation = <R>({ began, runtime }: Under<R>) =>
   Effect.gen(function* () {
     const agent = yield* create
     yield* agent.inject(notice)
@@ -176,7 +184,7 @@ const cancellation = ({ began, runtime }: Under) =>
     ok(!texts.includes("queued"))
   })
 
-const maintenance = ({ runtime }: Under) =>
+const maintenance = <R>({ runtime }: Under<R>) =>
   Effect.gen(function* () {
     const agent = yield* create
     const release = yield* Deferred.make<void>()
@@ -193,7 +201,7 @@ const maintenance = ({ runtime }: Under) =>
     yield* agent.runMaintenance(Effect.void)
   })
 
-const tooling = ({ runtime }: Under) =>
+const tooling = <R>({ runtime }: Under<R>) =>
   Effect.gen(function* () {
     const agent = yield* create
     yield* runtime.act(agent, "whoami", {})
@@ -212,7 +220,7 @@ const tooling = ({ runtime }: Under) =>
     strictEqual(new Set(calls.map(({ callId }) => callId)).size, 3)
   })
 
-const release = ({ runtime }: Under) =>
+const release = <R>({ runtime }: Under<R>) =>
   Effect.gen(function* () {
     const agents = yield* Agents
     const extensions = yield* AgentExtensions
@@ -232,7 +240,7 @@ const release = ({ runtime }: Under) =>
     deepStrictEqual(yield* claimedTexts, ["bash-1 finished", "hello again"])
   })
 
-const repair = ({ runtime }: Under) =>
+const repair = <R>({ runtime }: Under<R>) =>
   Effect.gen(function* () {
     const agents = yield* Agents
     const log = yield* SessionLog
@@ -252,7 +260,7 @@ const repair = ({ runtime }: Under) =>
 
 const promises: ReadonlyArray<{
   readonly name: string
-  readonly body: (under: Under) => Effect.Effect<void, unknown, Services | Scope.Scope>
+  readonly body: <R>(under: Under<R>) => Effect.Effect<void, unknown, Services | R | Scope.Scope>
 }> = [
   {
     name: "delivers each followup in a turn of its own, in order, and what was injected along with the first",

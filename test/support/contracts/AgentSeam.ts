@@ -2,7 +2,7 @@
 import * as AgentContract from "@afterturn/testing/AgentContract"
 import { describe, it } from "@effect/vitest"
 
-export const declareAgentSeam = (name: string, runtime: AgentContract.Runtime): void => {
+export const declareAgentSeam = <R>(name: string, runtime: AgentContract.Runtime<R>): void => {
   describe(`${name}, as an agent`, () => {
     for (const each of AgentContract.cases(runtime)) it.effect(each.name, () => each.run)
   })
