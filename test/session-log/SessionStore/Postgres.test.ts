@@ -208,7 +208,7 @@ describe("a session store on a PostgreSQL server that is not there", () => {
       const refused = yield* attempt("postgres://someone:hidden@127.0.0.1:1/nowhere")
       assert.match(
         refused.message,
-        /^expected PostgreSQL to let us in at postgres:\/\/127\.0\.0\.1:1\/nowhere: .*ECONNREFUSED/
+        /^expected PostgreSQL to let us in at postgres:\/\/someone@127\.0\.0\.1:1\/nowhere: .*ECONNREFUSED/
       )
       const wrong = yield* attempt("mysql://someone:hidden@host/nowhere")
       assert.match(wrong.message, /expected a URL such as postgres:/)

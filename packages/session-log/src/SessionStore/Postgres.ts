@@ -91,7 +91,7 @@ const layerClient = ({
 }
 
 /**
- * What may be shown of a URL: host, port and database. `undefined`: it is none of PostgreSQL's.
+ * What may be shown of a URL: user, host, port and database. `undefined`: it is none of PostgreSQL's.
  *
  * @since 0.1.0
  * @category accessors
@@ -99,6 +99,6 @@ const layerClient = ({
 export const placeOf = (url: Redacted.Redacted): string | undefined => {
   const text = Redacted.value(url)
   if (!URL.canParse(text)) return undefined
-  const { host, pathname, protocol } = new URL(text)
-  return /^postgres(ql)?:$/.test(protocol) ? `postgres://${host}${pathname}` : undefined
+  const { host, pathname, protocol, username } = new URL(text)
+  return /^postgres(ql)?:$/.test(protocol) ? `postgres://${username && `${username}@`}${host}${pathname}` : undefined
 }
