@@ -71,13 +71,12 @@ const listen = (sql: PgClient, self: string, ping: Effect.Effect<unknown, unknow
       const [sender, ...ids] = payload.split("\n")
       return sender === self ? [] : (ids as ReadonlyArray<string> as ReadonlyArray<SessionId>)
     }),
-    Stream.merge(
-      Stream.drain(Stream.repeatEffectWithSchedule(Effect.ignore(ping), EffectSchedule.spaced(pingMillis))),
-      {
-        haltStrategy: "left"
-      }
-    ),
+    Stream.merge(pings(ping), { haltStrategy: "left" }),
     // A lost connection, which the driver also shows as a defect of its own clean-up: a new one is made.
     Stream.catchAllCause(() => Stream.drain(Stream.fromEffect(Effect.sleep("1 second")))),
     Stream.forever
   )
+
+const pings = (ping: Effect.Effect<unknown, unknown>): Stream.Stream<never> =>
+  // One that fails is one that is not heard.
+  Stream.drain(Stream.repeatEffectWithSchedule(Effect.ignore(ping), EffectSchedule.spaced(pingMillis)))
