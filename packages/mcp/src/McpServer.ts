@@ -23,6 +23,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { RunCall } from "./internal/calls.js"
 import * as Calls from "./internal/calls.js"
+import * as Client from "./internal/client.js"
 import type { McpOptions } from "./McpConfig.js"
 import * as McpConfig from "./McpConfig.js"
 import * as McpInbox from "./McpInbox.js"
@@ -148,11 +149,10 @@ const serveTools = (session: Session, connection: Connection): void => {
     )
   )
   server.setRequestHandler("tools/call", ({ params }, context) => {
-    const client = server.getClientVersion()?.name ?? "client"
     const call = session.external.call(session.agent.id, {
       name: params.name,
       input: params.arguments ?? {},
-      route: `mcp:${client}`
+      route: `mcp:${Client.nameOf(server, context)}`
     })
     const answer = patiently(session, params.name, context, (limited) =>
       session.runCall(connection, context, Effect.map(limited(call), resultOf))

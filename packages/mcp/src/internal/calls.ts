@@ -11,6 +11,7 @@ import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import * as McpQuestions from "../McpQuestions.js"
+import { capabilitiesOf } from "./client.js"
 import { newId } from "./newId.js"
 
 type Call = Effect.Effect<CallToolResult, AgentError>
@@ -29,7 +30,7 @@ interface OpenCall {
 }
 
 interface State {
-  readonly fibers: FiberSet.FiberSet<CallToolResult | void, AgentError>
+  readonly fibers: FiberSet.FiberSet<unknown, AgentError>
   readonly patience: Duration.Duration
   /** Calls that wait for the answer to a question, by what the client sends along with it. */
   readonly waiting: Map<string, { readonly open: OpenCall; readonly question: Question }>
@@ -46,11 +47,11 @@ export type RunCall = (
 ) => Effect.Effect<CallToolResult | InputRequiredResult, AgentError | ProtocolError>
 
 export const make = (patience: Duration.Duration): Effect.Effect<RunCall, never, Scope.Scope> =>
-  Effect.map(FiberSet.make<CallToolResult | void, AgentError>(), (fibers) => {
+  Effect.map(FiberSet.make<unknown, AgentError>(), (fibers) => {
     const state: State = { fibers, patience, waiting: new Map() }
     return ({ isLegacy, server }, context, call) => {
       const asking = (ask: Asking) => Effect.provideService(call, McpQuestions.CallerQuestions, ask)
-      if (!McpQuestions.canAsk(server.getClientCapabilities()))
+      if (!McpQuestions.canAsk(capabilitiesOf(server, context)))
         return asking(() => Effect.succeed(McpQuestions.cannotAsk))
       if (isLegacy) return asking((request) => askAtOnce(context, request, patience))
       const token = context.mcpReq.requestState<string>()
