@@ -93,7 +93,8 @@ const chat = Command.make(
     text(
       "Talks to the agent of a session.",
       "At a terminal that is a screen with an input line. Through pipes, each line of stdin is a message and the assistant's text " +
-        "goes to stdout."
+        "goes to stdout.",
+      "/help names what the chat itself can do: show todos, jobs and subagents, read along with one (/watch AGENT), steer a goal."
     )
   )
 )
