@@ -60,9 +60,11 @@ export const guarded = (gate: Gate, store: Store): Store => {
     acquireLease: (request) => write("acquireLease", store.acquireLease(request)),
     renewLease: (id, epoch, expiresAt) => write("renewLease", store.renewLease(id, epoch, expiresAt)),
     releaseLease: (id, epoch) => write("releaseLease", store.releaseLease(id, epoch)),
+    expiredLeases: (query) => read(store.expiredLeases(query)),
     alarms: (id) => read(store.alarms(id)),
     dueAlarms: (query) => read(store.dueAlarms(query)),
     nextAlarm: (after) => read(store.nextAlarm(after)),
+    changed: store.changed,
     gc: write("gc", store.gc)
   }
 }
