@@ -186,16 +186,28 @@ const look = Effect.fnUntraced(function* (delivery: Delivery) {
   const busy = (yield* agent.status) === "running"
   if (target !== undefined && target <= now) {
     yield* found(looked, { quiet: false, asked })
-    // The end of what keeps the agent busy makes this look again.
-    if (busy) return Infinity
-    yield* Effect.catchTag(agent.runMaintenance(deliver(delivery)), "AgentBusy", () => Effect.void)
-    delivery.failures = 0
-    return (yield* agent.status) === "running" ? Infinity : 0
+    return yield* agent.wakesItself ? deliverWhenIdle(delivery, busy) : deliverNow(delivery)
   }
-  const stranded = yield* busy ? Effect.succeed(Infinity) : wakeStranded(delivery, now)
+  const stranded = yield* busy || !agent.wakesItself ? Effect.succeed(Infinity) : wakeStranded(delivery, now)
   delivery.failures = 0
   yield* found(looked, { quiet: !busy && stranded > 0, asked })
   return Math.min(target === undefined ? Infinity : target - now, stranded)
+})
+
+/** The end of what keeps the agent busy makes the delivery look again. */
+const deliverWhenIdle = Effect.fnUntraced(function* (delivery: Delivery, busy: boolean) {
+  const { agent } = delivery
+  if (busy) return Infinity
+  yield* Effect.catchTag(agent.runMaintenance(deliver(delivery)), "AgentBusy", () => Effect.void)
+  delivery.failures = 0
+  return (yield* agent.status) === "running" ? Infinity : 0
+})
+
+/** Who drives the agent takes the message with an answer: its turn is over only when nothing was called for a while. */
+const deliverNow = Effect.fnUntraced(function* (delivery: Delivery) {
+  yield* deliver(delivery)
+  delivery.failures = 0
+  return 0
 })
 
 const found = (
