@@ -81,7 +81,7 @@ export const layerAsking = ToolRegistry.layerToolkit(Guarded, { package: "test",
   Layer.provide(
     Guarded.toLayer(
       Effect.map(Approval.Approval, (approval) => ({
-        guarded: ({ action }) =>
+        guarded: ({ action }: { readonly action: string }) =>
           Effect.map(approval.decide({ tool: "guarded", action }), (decision) =>
             decision._tag === "allowed" ? "ran" : decision.reason
           )
