@@ -66,7 +66,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   {
     name: "what a failed turn took does not go back",
     file: "packages/agent/src/internal/closing.ts",
-    snippet: "  const messages = unread.filter(({ source }) => source.kind !== \"goal-round\")",
+    snippet: '  const messages = unread.filter(({ source }) => source.kind !== "goal-round")',
     instead: "  const messages = unread.filter(() => false)",
     seeds: 200
   },
