@@ -85,27 +85,24 @@ const starts = Effect.map(Support.dataOf(id, AgentEvents.TurnStart), (all) => al
 
 const quiet = TestClock.adjust("1 minute")
 
-declareAgentSeam("an external agent", {
+declareAgentSeam<ExternalAgent.ExternalAgents | Projections>("an external agent", {
   layer: layer(),
   settle: (agent) =>
     Effect.gen(function* () {
-      const projections = yield* Effect.serviceOption(Projections)
-      const external = yield* Effect.serviceOption(ExternalAgent.ExternalAgents)
-      if (projections._tag === "None" || external._tag === "None") return yield* Effect.dieMessage("not composed")
+      const projections = yield* Projections
+      const external = yield* ExternalAgent.ExternalAgents
       const waiting = Effect.map(
-        projections.value.get(agent.id, AgentLog.state),
+        projections.get(agent.id, AgentLog.state),
         ({ value }) => value.nextStep.length + value.nextTurn.length
       )
       while ((yield* Effect.orDie(waiting)) > 0) {
-        yield* Effect.orDie(external.value.call(agent.id, { name: "nothing", input: {}, route: "test:client" }))
+        yield* Effect.orDie(external.call(agent.id, { name: "nothing", input: {}, route: "test:client" }))
         yield* quiet
       }
     }),
   act: (agent, name, input) =>
-    Effect.flatMap(Effect.serviceOption(ExternalAgent.ExternalAgents), (external) =>
-      external._tag === "None"
-        ? Effect.dieMessage("not composed")
-        : Effect.asVoid(Effect.orDie(external.value.call(agent.id, { name, input, route: "test:client" })))
+    Effect.flatMap(ExternalAgent.ExternalAgents, (external) =>
+      Effect.asVoid(Effect.orDie(external.call(agent.id, { name, input, route: "test:client" })))
     )
 })
 

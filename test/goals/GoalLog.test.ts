@@ -83,6 +83,18 @@ describe("the fold", () => {
     assert.isNull(state2.corrupt)
   })
 
+  it("hears the user in the source of a turn that a call from outside opened, which holds no message", () => {
+    const call = (source: MessageSource) => AgentEvents.TurnStart.make({ turn: 1, source, by: "call" })
+    const turns = [opened, call({ kind: "system" }), call({ kind: "user" })].map((start) => fold(create, start).turn)
+    assert.deepStrictEqual(
+      turns.map((turn) => turn?.human),
+      [false, false, true]
+    )
+    // It may go on with what came before: unlike the user's message it does not hide that rounds change nothing.
+    const worked = fold(create, opened, round(1), said("same"), ended, call({ kind: "user" }))
+    assert.lengthOf(worked.work, 1)
+  })
+
   it("takes a round of a state that has passed as a message like any other", () => {
     for (const late of [
       fold(create, change("edit", { revision: 2, objective: "other" }), round(1, 1)),

@@ -107,6 +107,43 @@ describe("an idle owner", () => {
     }).pipe(Effect.scoped, Effect.provide(layer(FakeModel.replies())))
   )
 
+  it.effect(
+    "is woken once by jobs that end within a moment of one another, and at once by the last one that runs",
+    () =>
+      Effect.gen(function* () {
+        const agent = yield* create
+        const [one, two, three] = yield* Effect.all([held(), held(), held()])
+        yield* one.end
+        yield* TestClock.adjust("99 millis")
+        assert.deepStrictEqual(yield* turns, [])
+        yield* two.end
+        yield* TestClock.adjust("1 millis")
+        yield* agent.whenIdle
+        assert.deepStrictEqual(yield* told(), [["work-1", "work-2"]])
+        yield* three.end
+        yield* settle
+        yield* agent.whenIdle
+        assert.deepStrictEqual(yield* told(), [["work-1", "work-2"], ["work-3"]])
+      }).pipe(Effect.scoped, Effect.provide(layer(FakeModel.replies())))
+  )
+
+  it.effect("loses no end that is being gathered when the user opens a turn", () =>
+    Effect.gen(function* () {
+      const agent = yield* create
+      const [one, two] = yield* Effect.all([held(), held(), held()])
+      yield* one.end
+      yield* settle
+      yield* say(agent, "what is new?")
+      assert.deepStrictEqual(yield* turns, ["user"])
+      yield* TestClock.adjust("1 second")
+      yield* agent.whenIdle
+      yield* two.end
+      yield* TestClock.adjust("1 second")
+      yield* agent.whenIdle
+      assert.deepStrictEqual((yield* told()).flat(), ["work-1", "work-2"])
+    }).pipe(Effect.scoped, Effect.provide(layer(FakeModel.replies(), { gatherFor: Duration.seconds(1) })))
+  )
+
   it.effect("is woken as often as its budget allows, then told with its next turn, and the log says so once", () =>
     Effect.gen(function* () {
       const agent = yield* create

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "vitest"
 import { checkArrows } from "./Arrows.js"
+import { checkDocuments } from "./Documents.js"
 import { checkDoors } from "./Doors.js"
 import type { Allowed } from "./Forbidden.js"
 import { checkForbidden } from "./Forbidden.js"
@@ -44,6 +45,8 @@ describe("the repository", () => {
   it("runs every test", () => expectNone(checkSwitchedOff(files)))
 
   it("speaks of itself only", () => expectNone(checkWords(files)))
+
+  it("has documents that hold", () => expectNone(checkDocuments(files)))
 
   it("has packages that open the same way", () => expectNone(checkDoors(files)))
 

@@ -36,6 +36,15 @@ describe("checkWiring", () => {
     assert.match(report, /\npackages\/todo\/tsconfig\.json:1 references: add \{ "path": "\.\.\/agent" \}/)
   })
 
+  it("names a peer that is pinned to one version", () => {
+    const peers = (version: string) => json({ peerDependencies: { effect: version } })
+    assert.strictEqual(check({ "packages/agent/package.json": peers("catalog:peers") }), "")
+    assert.strictEqual(
+      check({ "packages/agent/package.json": peers("catalog:") }),
+      'packages/agent/package.json:1 peerDependencies: expected "effect": "catalog:peers"'
+    )
+  })
+
   it("names a package that tests cannot import", () => {
     assert.strictEqual(
       check({ "package.json": json({ devDependencies: { "@afterturn/agent": "workspace:*" } }) }),

@@ -21,6 +21,7 @@ export const checkWiring = (files: FileMap): ReadonlyArray<Finding> => {
       referencesOf(files, build),
       packages.map(({ name }) => name)
     ),
+    ...packages.flatMap(({ manifest, manifestPath }) => exactPeers(manifestPath, manifest.peerDependencies ?? {})),
     ...rootDependencies(
       files,
       packages.map(({ name }) => name)
@@ -55,3 +56,9 @@ const rootDependencies = (files: FileMap, names: ReadonlyArray<string>): Readonl
     .filter((name) => root.devDependencies?.[`@afterturn/${name}`] !== "workspace:*")
     .map((name) => finding("package.json", 1, `devDependencies: add "@afterturn/${name}": "workspace:*"`))
 }
+
+// An exact version would bring a second Effect into the program of whoever has a newer one.
+const exactPeers = (path: string, peers: Readonly<Record<string, string>>): ReadonlyArray<Finding> =>
+  Object.entries(peers)
+    .filter(([, version]) => version !== "catalog:peers")
+    .map(([name]) => finding(path, 1, `peerDependencies: expected "${name}": "catalog:peers"`))

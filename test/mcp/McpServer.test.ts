@@ -1,8 +1,7 @@
 import * as AgentEvents from "@afterturn/agent/AgentEvents"
 import * as McpInbox from "@afterturn/mcp/McpInbox"
 import { assert, describe, it } from "@effect/vitest"
-import type { CallToolResult, Client } from "@modelcontextprotocol/client"
-import * as Chunk from "effect/Chunk"
+import type { CallToolResult } from "@modelcontextprotocol/client"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type * as Layer from "effect/Layer"
@@ -11,22 +10,12 @@ import * as TestClock from "effect/TestClock"
 import * as Events from "../support/agents.js"
 import * as Session from "./support/session.js"
 
-const texts = (result: CallToolResult) =>
-  result.content.map((block) => (block.type === "text" ? block.text : block.type))
-
-const call = (client: Client, name: string, input: Record<string, unknown> = {}, options?: object) =>
-  Effect.promise((signal) =>
-    client.callTool({ name, arguments: input }, { signal, timeout: 3_600_000, ...options })
-  ) as Effect.Effect<CallToolResult>
+const { call, sleepsUntil, texts } = Session
 
 type Services = Layer.Layer.Success<typeof Session.layer> | Scope.Scope
 
 const test = (name: string, body: Effect.Effect<void, unknown, Services>) =>
   it.effect(name, () => body.pipe(Effect.scoped, Effect.provide(Session.layer)))
-
-/** Waits until something sleeps on the test's clock for exactly so long. */
-const sleepsUntil = (millis: number) =>
-  Session.eventually(Effect.map(TestClock.sleeps(), (all) => Chunk.some(all, (instant) => instant === millis)))
 
 describe("a client", () => {
   test(

@@ -21,6 +21,7 @@ describe("SubagentConfig", () => {
       }
       const error = yield* Effect.flip(config({ noticePatience: Duration.zero }))
       assert.include(error.message, "noticePatience must be from 1ms to 1d")
+      assert.include((yield* Effect.flip(config({ maxMessageWakes: -1 }))).message, "an integer from 0 on, got -1")
     })
   )
 })

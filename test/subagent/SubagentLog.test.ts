@@ -1,4 +1,5 @@
 import * as AgentEvents from "@afterturn/agent/AgentEvents"
+import type { MessageSource } from "@afterturn/agent/AgentMessage"
 import { JobId } from "@afterturn/jobs/Job"
 import * as JobEvents from "@afterturn/jobs/JobEvents"
 import { Instant } from "@afterturn/session-log/Instant"
@@ -65,6 +66,22 @@ describe("children", () => {
     const state = fold(SubagentLog.children, [run(one, "subagent-1")])
     assert.strictEqual(SubagentLog.childOf(state, "one")?.label, "label of one")
     assert.isUndefined(SubagentLog.childOf(state, "constructor"))
+  })
+})
+
+describe("the wakes of a session", () => {
+  const opens = (source: MessageSource) => AgentEvents.TurnStart.make({ turn: 1, source })
+  const hears = (source: MessageSource) => AgentEvents.UserMessage.make({ id: "msg-1", source, content: [] })
+  const wakes = (...events: ReadonlyArray<EventInput>) =>
+    fold(SubagentLog.children, [run(one, "subagent-1"), ...events]).wakes
+  const below = { kind: "agent", sessionId: one } as const
+  const above = { kind: "agent", sessionId: two } as const
+
+  it("are the turns that its subagents' messages opened since a person or its parent spoke", () => {
+    assert.strictEqual(wakes(opens(below), hears(below), opens(below), hears(below)), 2)
+    assert.strictEqual(wakes(opens(below), opens({ kind: "system" }), hears({ kind: "system" })), 1)
+    assert.strictEqual(wakes(opens(above), hears(above)), 0)
+    for (const source of [above, { kind: "user" } as const]) assert.strictEqual(wakes(opens(below), hears(source)), 0)
   })
 })
 

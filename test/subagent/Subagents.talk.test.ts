@@ -135,6 +135,55 @@ describe("a message to the parent", () => {
   )
 })
 
+describe("two agents that answer each other", () => {
+  it.scoped("wake the parent as often in a row as they may, lose nothing, and begin anew once a person speaks", () =>
+    Effect.gen(function* () {
+      const agent = yield* Sub.create()
+      const { agentId } = yield* Sub.delegate(agent, "ping 0")
+      yield* Sub.settle
+      for (let n = 1; n <= 5; n++) {
+        yield* send(agent, agentId, `ping ${n}`)
+        yield* Sub.settle
+      }
+      const opened = yield* Sub.turns()
+      assert.deepStrictEqual(
+        opened.filter((kind) => kind === "agent"),
+        ["agent", "agent", "agent"]
+      )
+      const answers = yield* Support.dataOf(agentId, AgentEvents.ToolResult)
+      assert.deepStrictEqual(
+        answers.map(({ value }) => (value as { readonly delivery: string }).delivery),
+        ["to-parent", "to-parent", "to-parent", "held", "held", "held"]
+      )
+      yield* Sub.say(agent, "what is going on?")
+      assert.strictEqual((yield* Sub.heard(root)).filter((text) => text.includes("pong")).length, 6)
+      yield* send(agent, agentId, "ping again")
+      yield* Sub.settle
+      assert.deepStrictEqual((yield* Sub.turns()).slice(opened.length), ["user", "agent"])
+    }).pipe(
+      Effect.provide(
+        Sub.layer({
+          script: pingPong,
+          subagents: { maxMessageWakes: 3 },
+          delivery: { completionDelivery: "quiet" }
+        })
+      )
+    )
+  )
+})
+
+const pingPong = {
+  rules: [
+    {
+      on: "agent" as const,
+      match: "ping",
+      repeat: true,
+      steps: [{ calls: [{ tool: "send_message", input: { agent_id: root, message: "pong" } }] }, { text: "Answered." }]
+    }
+  ],
+  otherwise: [{ text: "I see." }]
+}
+
 describe("an interrupt", () => {
   it.scoped("ends the job and keeps the child, and what it has not read is taken back", () =>
     Effect.gen(function* () {

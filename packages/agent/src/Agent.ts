@@ -94,6 +94,11 @@ export interface InsertOptions {
 export interface Agent {
   readonly id: SessionId
   readonly header: SessionHeader
+  /**
+   * Whether messages that wait open turns by themselves. Else somebody outside drives the agent and takes them with an answer, at any
+   * time: they need not wait for its idle phase.
+   */
+  readonly wakesItself: boolean
   readonly status: Effect.Effect<AgentStatus>
   /** The present status, then each change. */
   readonly statusChanges: Stream.Stream<AgentStatus>

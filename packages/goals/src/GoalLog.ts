@@ -110,7 +110,7 @@ export const initial: GoalState = {
  */
 export const projection: Projection.Projection<GoalState, typeof GoalState.Encoded> = Projection.make({
   key: "goal",
-  version: 1,
+  version: 2,
   schema: GoalState,
   initial,
   history: "inherited",
@@ -147,11 +147,7 @@ const transition = (state: GoalState, event: SessionEvent): GoalState => {
   const timed = withTime(state, event)
   switch (event.type) {
     case AgentEvents.TurnStart.type:
-      return {
-        ...timed,
-        turn: { turn: dataOf(AgentEvents.TurnStart, event).turn, human: false, round: null },
-        lastTurn: null
-      }
+      return { ...timed, turn: opened(event), lastTurn: null }
     case AgentEvents.TurnEnd.type:
       return { ...timed, turn: null, lastTurn: { seq: event.seq, reason: dataOf(AgentEvents.TurnEnd, event).reason } }
     case AgentEvents.UserMessage.type:
@@ -163,6 +159,12 @@ const transition = (state: GoalState, event: SessionEvent): GoalState => {
     default:
       return state
   }
+}
+
+/** A turn that a call from outside opens holds no message: whose word it carries, its source says. */
+const opened = (event: SessionEvent): GoalState["turn"] => {
+  const { by, source, turn } = dataOf(AgentEvents.TurnStart, event)
+  return { turn, human: by === "call" && source.kind === "user", round: null }
 }
 
 /** Time counts while the goal is active; a clock that was set back counts as no time. */

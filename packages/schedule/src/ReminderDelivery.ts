@@ -192,17 +192,32 @@ const look = Effect.fnUntraced(function* (delivery: Delivery) {
   const { value: state } = yield* projections.get(agent.id, ScheduleLog.reminders)
   const now = yield* Clock.currentTimeMillis
   const target = firstTarget(state, broken)
-  // The end of what keeps the agent busy makes this look again.
-  if ((yield* agent.status) === "running") return Infinity
+  const busy = (yield* agent.status) === "running"
   if (target !== undefined && target <= now) {
-    yield* Effect.catchTag(agent.runMaintenance(deliver(delivery)), "AgentBusy", () => Effect.void)
-    delivery.failures = 0
-    return (yield* agent.status) === "running" ? Infinity : 0
+    return yield* agent.wakesItself ? deliverWhenIdle(delivery, busy) : deliverNow(delivery)
   }
-  const stranded = yield* wakeStranded(delivery, now)
+  if (busy && agent.wakesItself) return Infinity
+  const stranded = yield* agent.wakesItself ? wakeStranded(delivery, now) : Effect.succeed(Infinity)
   delivery.failures = 0
-  if (stranded > 0) yield* Effect.forEach(asking, (found) => Deferred.succeed(found, undefined), { discard: true })
+  if (!busy && stranded > 0)
+    yield* Effect.forEach(asking, (found) => Deferred.succeed(found, undefined), { discard: true })
   return Math.min(target === undefined ? Infinity : target - now, stranded)
+})
+
+/** The end of what keeps the agent busy makes the delivery look again. */
+const deliverWhenIdle = Effect.fnUntraced(function* (delivery: Delivery, busy: boolean) {
+  const { agent } = delivery
+  if (busy) return Infinity
+  yield* Effect.catchTag(agent.runMaintenance(deliver(delivery)), "AgentBusy", () => Effect.void)
+  delivery.failures = 0
+  return (yield* agent.status) === "running" ? Infinity : 0
+})
+
+/** Who drives the agent takes the message with an answer: its turn is over only when nothing was called for a while. */
+const deliverNow = Effect.fnUntraced(function* (delivery: Delivery) {
+  yield* deliver(delivery)
+  delivery.failures = 0
+  return 0
 })
 
 /** All that is due at one instant, a message at a time, each on the reminders as they are then. */

@@ -21,6 +21,11 @@ export interface SubagentOptions {
    * then. Default 10 seconds.
    */
   readonly noticePatience: Duration.Duration
+  /**
+   * Turns in a row that messages of its subagents may open for an agent before somebody above it speaks: a person, or its parent. Beyond
+   * it they wait for whatever turn comes, so that two agents do not keep each other awake for ever. Default 20.
+   */
+  readonly maxMessageWakes: number
 }
 
 /**
@@ -47,8 +52,8 @@ export class SubagentConfig extends Context.Tag("@afterturn/subagent/SubagentCon
 >() {}
 
 /**
- * The defaults, with what differs; fails at start when the depth is no integer from 1 to 16, or the patience not between a millisecond
- * and a day.
+ * The defaults, with what differs; fails at start when the depth is no integer from 1 to 16, the patience not between a millisecond
+ * and a day, or the number of wakes no integer from 0 on.
  *
  * @since 0.1.0
  * @category layers
@@ -57,7 +62,17 @@ export const layer = (options?: Partial<SubagentOptions>): Layer.Layer<SubagentC
   Layer.effect(
     SubagentConfig,
     Effect.suspend((): Effect.Effect<SubagentOptions, InvalidSubagentConfig> => {
-      const config: SubagentOptions = { maxDepth: 3, noticePatience: Duration.seconds(10), ...options }
+      const config: SubagentOptions = {
+        maxDepth: 3,
+        noticePatience: Duration.seconds(10),
+        maxMessageWakes: 20,
+        ...options
+      }
+      if (!Number.isSafeInteger(config.maxMessageWakes) || config.maxMessageWakes < 0) {
+        return new InvalidSubagentConfig({
+          reason: `maxMessageWakes must be an integer from 0 on, got ${config.maxMessageWakes}`
+        })
+      }
       if (!Number.isInteger(config.maxDepth) || config.maxDepth < 1 || config.maxDepth > deepest) {
         return new InvalidSubagentConfig({
           reason: `maxDepth must be an integer from 1 to ${deepest}, got ${config.maxDepth}`

@@ -5,6 +5,7 @@
  */
 import * as AgentEvents from "@afterturn/agent/AgentEvents"
 import { dataOf } from "@afterturn/agent/AgentLog"
+import type { MessageSource } from "@afterturn/agent/AgentMessage"
 import { JobId, JobStatus } from "@afterturn/jobs/Job"
 import * as JobEvents from "@afterturn/jobs/JobEvents"
 import type * as EventTypes from "@afterturn/session-log/EventTypes"
@@ -39,14 +40,16 @@ export const Child = Schema.Struct({
 export type Child = typeof Child.Type
 
 /**
- * The subagents of a session, by id, in the order in which they came; `open` has the jobs that run, with the agent of each.
+ * The subagents of a session, by id, in the order in which they came; `open` has the jobs that run, with the agent of each. `wakes`:
+ * turns that their messages have opened since somebody else (a person, the session's own parent) spoke.
  *
  * @since 0.1.0
  * @category schemas
  */
 export const Children = Schema.Struct({
   agents: Schema.Record({ key: Schema.String, value: Child }),
-  open: Schema.Record({ key: Schema.String, value: SessionId })
+  open: Schema.Record({ key: Schema.String, value: SessionId }),
+  wakes: Count
 })
 
 /**
@@ -63,10 +66,16 @@ export type Children = typeof Children.Type
  */
 export const children: Projection.Projection<Children, typeof Children.Encoded> = Projection.make({
   key: "subagents",
-  version: 1,
+  version: 2,
   schema: Children,
-  initial: { agents: {}, open: {} } as Children,
-  types: [SubagentRun.type, JobEvents.JobKillRequested.type, JobEvents.JobSettle.type],
+  initial: { agents: {}, open: {}, wakes: 0 } as Children,
+  types: [
+    SubagentRun.type,
+    JobEvents.JobKillRequested.type,
+    JobEvents.JobSettle.type,
+    AgentEvents.TurnStart.type,
+    AgentEvents.UserMessage.type
+  ],
   apply: (current, event) => {
     switch (event.type) {
       case SubagentRun.type:
@@ -75,11 +84,26 @@ export const children: Projection.Projection<Children, typeof Children.Encoded> 
         return moved(current, { ...dataOf(JobEvents.JobKillRequested, event), status: "stopping" }, false)
       case JobEvents.JobSettle.type:
         return moved(current, dataOf(JobEvents.JobSettle, event), true)
+      case AgentEvents.TurnStart.type:
+        return isFromBelow(current, dataOf(AgentEvents.TurnStart, event).source)
+          ? { ...current, wakes: current.wakes + 1 }
+          : current
+      case AgentEvents.UserMessage.type:
+        return current.wakes > 0 && isFromAbove(current, dataOf(AgentEvents.UserMessage, event).source)
+          ? { ...current, wakes: 0 }
+          : current
       default:
         return current
     }
   }
 })
+
+const isFromBelow = (current: Children, source: MessageSource): boolean =>
+  source.kind === "agent" && childOf(current, source.sessionId) !== undefined
+
+/** Agents reach their children and their parent only. */
+const isFromAbove = (current: Children, source: MessageSource): boolean =>
+  source.kind === "user" || (source.kind === "agent" && childOf(current, source.sessionId) === undefined)
 
 const ran = (current: Children, event: SessionEvent): Children => {
   const { agentId, jobId, label } = dataOf(SubagentRun, event)
@@ -93,7 +117,11 @@ const ran = (current: Children, event: SessionEvent): Children => {
     status: "running",
     detail: null
   }
-  return { agents: { ...current.agents, [agentId]: child }, open: { ...current.open, [jobId]: agentId } }
+  return {
+    ...current,
+    agents: { ...current.agents, [agentId]: child },
+    open: { ...current.open, [jobId]: agentId }
+  }
 }
 
 /** The job of a run has moved on; an older run of the same agent says nothing about it any more. */
@@ -108,7 +136,7 @@ const moved = (
   const child = childOf(current, agentId)
   if (child === undefined || child.job !== id) return { ...current, open }
   const next: Child = { ...child, status, detail: detail ?? child.detail }
-  return { agents: { ...current.agents, [agentId]: next }, open }
+  return { ...current, agents: { ...current.agents, [agentId]: next }, open }
 }
 
 /**
@@ -188,5 +216,6 @@ export const eventTypes: ReadonlyArray<EventTypes.AnyEventType> = [
   JobEvents.JobSettle,
   AgentEvents.TurnStart,
   AgentEvents.TurnEnd,
+  AgentEvents.UserMessage,
   AgentEvents.AssistantMessage
 ]

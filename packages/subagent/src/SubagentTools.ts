@@ -148,7 +148,7 @@ const control = Toolkit.make(
 
 const Sent = Schema.Struct({
   agent_id: Schema.String,
-  delivery: Schema.Literal("steered", "continued", "to-parent"),
+  delivery: Schema.Literal("steered", "continued", "to-parent", "held"),
   job_id: optional(Schema.String)
 })
 
@@ -241,7 +241,7 @@ export const layerHandlers: Layer.Layer<Tool.HandlersFor<typeof toolkit.tools>, 
         Effect.map(subagents.send(agent, input.agent_id, input.message), (sent) => ({
           agent_id: sent.agentId,
           delivery: sent.delivery,
-          ...(sent.delivery === "to-parent" ? {} : { job_id: sent.jobId })
+          ...("jobId" in sent ? { job_id: sent.jobId } : {})
         }))
       )
   }))
@@ -328,6 +328,8 @@ const sentText = ({ agent_id, delivery, job_id }: typeof Sent.Type): string => {
       return `agent ${agent_id} goes on with the message, as job ${job_id}`
     case "to-parent":
       return `your parent agent ${agent_id} has the message`
+    case "held":
+      return `your parent agent ${agent_id} has the message, but messages do not wake it any more until somebody speaks to it: it reads it with its next turn, for which do not wait`
   }
 }
 

@@ -51,14 +51,15 @@ export interface Delegated {
 
 /**
  * Where a message went. `steered`: the child works, as that job, and reads it at its next step. `continued`: the child was not at work
- * and begins again, as that job. `to-parent`: into the parent's inbox.
+ * and begins again, as that job. `to-parent`: into the parent's inbox, which it reads at its next step. `held`: there as well, but its
+ * children's messages have woken it as often in a row as they may (`maxMessageWakes`), so that it is read with whatever turn comes.
  *
  * @since 0.1.0
  * @category models
  */
 export type Sent =
   | { readonly delivery: "steered" | "continued"; readonly agentId: SessionId; readonly jobId: JobId }
-  | { readonly delivery: "to-parent"; readonly agentId: SessionId }
+  | { readonly delivery: "to-parent" | "held"; readonly agentId: SessionId }
 
 /**
  * @since 0.1.0

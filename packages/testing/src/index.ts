@@ -1,3 +1,4 @@
+export * as AgentContract from "./AgentContract.js"
 export * as Script from "./Script.js"
 export * as ScriptedModel from "./ScriptedModel.js"
 export * as ScriptState from "./ScriptState.js"

@@ -1,23 +1,36 @@
 /** A session with todo list and jobs that is served over the protocol, on a memory log. */
 import { Agents } from "@afterturn/agent/Agents"
 import * as ExternalAgent from "@afterturn/agent/ExternalAgent"
+import * as GoalConfig from "@afterturn/goals/GoalConfig"
+import * as GoalDriver from "@afterturn/goals/GoalDriver"
+import * as GoalReferee from "@afterturn/goals/GoalReferee"
+import * as Goals from "@afterturn/goals/Goals"
+import * as GoalTools from "@afterturn/goals/GoalTools"
 import * as Job from "@afterturn/jobs/Job"
 import * as JobDelivery from "@afterturn/jobs/JobDelivery"
 import * as Jobs from "@afterturn/jobs/Jobs"
 import * as JobTools from "@afterturn/jobs/JobTools"
 import type { McpOptions } from "@afterturn/mcp/McpConfig"
+import * as McpInbox from "@afterturn/mcp/McpInbox"
 import * as McpPrompts from "@afterturn/mcp/McpPrompts"
 import * as McpServer from "@afterturn/mcp/McpServer"
+import * as ReminderDelivery from "@afterturn/schedule/ReminderDelivery"
+import * as Schedule from "@afterturn/schedule/Schedule"
+import * as ScheduleConfig from "@afterturn/schedule/ScheduleConfig"
+import * as ScheduleTools from "@afterturn/schedule/ScheduleTools"
 import type { SessionId } from "@afterturn/session-log/SessionEvent"
 import { layerMemory } from "@afterturn/session-log/SessionLog"
 import * as Todo from "@afterturn/todo/Todo"
 import * as TodoConfig from "@afterturn/todo/TodoConfig"
 import * as TodoTools from "@afterturn/todo/TodoTools"
+import type { CallToolResult } from "@modelcontextprotocol/client"
 import { Client } from "@modelcontextprotocol/client"
 import { InMemoryTransport } from "@modelcontextprotocol/server"
+import * as Chunk from "effect/Chunk"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as TestClock from "effect/TestClock"
 
 export const id = "s1" as SessionId
 
@@ -32,7 +45,10 @@ const prompt: McpPrompts.McpPrompt = {
 
 const withoutTool: McpPrompts.McpPrompt = { ...prompt, name: "missing", tool: "not_composed" }
 
-export const layer = Layer.mergeAll(
+const runtime = (options?: Partial<ExternalAgent.ExternalOptions>) =>
+  Layer.provideMerge(ExternalAgent.layerRuntime({ introduction: "A test session.", ...options }), layerMemory)
+
+const capabilities = Layer.mergeAll(
   TodoTools.layer,
   JobTools.layer(),
   JobDelivery.layer(),
@@ -40,11 +56,20 @@ export const layer = Layer.mergeAll(
   McpPrompts.layerPrompt(Effect.succeed(withoutTool))
 ).pipe(
   Layer.provideMerge(Layer.mergeAll(Todo.layer, Jobs.layer(), McpPrompts.layer)),
-  Layer.provideMerge(TodoConfig.layer({ allowParallelInProgress: true, clearOn: "user-turn" })),
-  Layer.provideMerge(ExternalAgent.layerRuntime({ introduction: "A test session." })),
-  Layer.provideMerge(layerMemory),
-  Layer.orDie
+  Layer.provideMerge(TodoConfig.layer({ allowParallelInProgress: true, clearOn: "user-turn" }))
 )
+
+export const layer = capabilities.pipe(Layer.provideMerge(runtime()), Layer.orDie)
+
+/** With reminders and goals as well. */
+export const layerDriven = (options?: Partial<ExternalAgent.ExternalOptions>) =>
+  Layer.mergeAll(ReminderDelivery.layer, ScheduleTools.layer(), GoalDriver.layer, GoalTools.layer).pipe(
+    Layer.provide(Layer.merge(Schedule.layer, Goals.layer)),
+    Layer.provide(Layer.mergeAll(ScheduleConfig.layer(), GoalConfig.layer(), GoalReferee.layerNone)),
+    Layer.provideMerge(capabilities),
+    Layer.provideMerge(runtime(options)),
+    Layer.orDie
+  )
 
 /** The server of a new session. */
 export const served = (options?: Partial<McpOptions>) =>
@@ -66,6 +91,38 @@ export const connect = (server: McpServer.McpServer) =>
     }),
     (client) => Effect.promise(() => client.close())
   )
+
+/** A call of a tool; a fiber that is interrupted cancels it. */
+export const call = (client: Client, name: string, input: Record<string, unknown> = {}, options?: object) =>
+  Effect.promise((signal) =>
+    client.callTool({ name, arguments: input }, { signal, timeout: 3_600_000, ...options })
+  ) as Effect.Effect<CallToolResult>
+
+export const texts = (result: CallToolResult) =>
+  result.content.map((block) => (block.type === "text" ? block.text : block.type))
+
+/** What is announced to a client, as it comes. */
+export const announcements = (client: Client): ReadonlyArray<string> => {
+  const heard: Array<string> = []
+  client.setNotificationHandler("notifications/message", ({ params }) => void heard.push(String(params.data)))
+  return heard
+}
+
+/** The messages that wait, as the resource tells them. */
+export const inbox = (client: Client) =>
+  Effect.map(
+    Effect.promise(() => client.readResource({ uri: McpInbox.uri })),
+    ({ contents }) =>
+      JSON.parse((contents[0] as { readonly text: string }).text).waiting as ReadonlyArray<{
+        readonly source: Record<string, unknown>
+        readonly opensTurn: boolean
+        readonly text: string
+      }>
+  )
+
+/** Waits until something sleeps on the test's clock for exactly so long. */
+export const sleepsUntil = (millis: number) =>
+  eventually(Effect.map(TestClock.sleeps(), (all) => Chunk.some(all, (instant) => instant === millis)))
 
 /** A job of the session that runs until it is let go. */
 export const startJob = Effect.gen(function* () {

@@ -23,9 +23,7 @@ import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 
 /** Answers whatever it is asked. */
-export const agreeable = Layer.orDie(
-  ScriptedModel.layer({ rules: [{ on: "any", steps: [{ text: "noted" }], repeat: true }] })
-)
+const agreeable = Layer.orDie(ScriptedModel.layer({ rules: [{ on: "any", steps: [{ text: "noted" }], repeat: true }] }))
 
 type Log = SessionLog.SessionLog | Projections | SessionLeases | SessionAlarms | EventTypes | SessionStore
 

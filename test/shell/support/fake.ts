@@ -10,9 +10,9 @@ import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 
 /** How a fake process takes signals. */
-export type Manners = "polite" | "ignores-term" | "unkillable"
+type Manners = "polite" | "ignores-term" | "unkillable"
 
-export interface FakeProcess {
+interface FakeProcess {
   readonly request: SpawnRequest
   readonly commands: Array<string>
   readonly signals: Array<string>

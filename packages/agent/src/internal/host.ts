@@ -133,6 +133,7 @@ const wakesOnResume = (state: AgentLog.AgentState, interrupted: boolean): boolea
 const makeAgent = (live: Live): Agent => ({
   id: live.id,
   header: live.header,
+  wakesItself: live.wakesItself,
   status: SubscriptionRef.get(live.status),
   statusChanges: live.status.changes,
   followup: (message, options) => LiveAgent.insert(live, "nextTurn", true, message, options),

@@ -114,6 +114,7 @@ const caretaker = (header: SessionHeader): Agent => {
   return {
     id: header.id,
     header,
+    wakesItself: false,
     status: Effect.succeed("idle"),
     statusChanges: Stream.make("idle" as const),
     followup: () => closed,

@@ -34,15 +34,6 @@ export interface Outstanding {
   readonly reminders: ReadonlyArray<Reminder>
 }
 
-export const nothingLeft: Outstanding = {
-  asOfSeq: -1,
-  running: [],
-  held: [],
-  wakes: false,
-  goal: undefined,
-  reminders: []
-}
-
 /** Of an agent that is idle. */
 export const look = (id: SessionId): Effect.Effect<Outstanding, ReadError, Goals | Projections | SessionLog> =>
   Effect.gen(function* () {

@@ -39,7 +39,7 @@ export interface Shared {
 
 export const refused = (code: ScheduleErrorCode, message: string): ScheduleError => new ScheduleError({ code, message })
 
-export const signal = (shared: Shared, session: SessionId): Effect.Effect<void> =>
+const signal = (shared: Shared, session: SessionId): Effect.Effect<void> =>
   Effect.suspend(() => shared.attached.get(session)?.signal ?? Effect.void)
 
 export const corrupt = (session: SessionId, { faultCount, faults }: ScheduleState): ScheduleError => {

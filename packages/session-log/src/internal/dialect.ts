@@ -43,7 +43,7 @@ export const pg: Dialect = {
 }
 
 /** The smallest power of two that is not less: lists are padded to it, so that the texts of statements stay few. */
-export const paddedLength = (length: number): number => {
+const paddedLength = (length: number): number => {
   let padded = 1
   while (padded < length) padded *= 2
   return padded

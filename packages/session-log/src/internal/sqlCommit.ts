@@ -18,7 +18,7 @@ const maxRows = 64
 /** Text bound by one statement, about: a batch of large events is not copied as a whole. */
 const maxStatementSize = 4 * 1024 * 1024
 
-export interface EventRow {
+interface EventRow {
   readonly segment: number
   readonly seq: number
   readonly event: NewStoredEvent

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 /**
  * A process as the operating system lists it. `session` is absent where it shows none.
  */
-export interface Entry {
+interface Entry {
   readonly pid: number
   readonly group: number
   readonly session: number | undefined

@@ -123,22 +123,31 @@ const send = (runtime: Runtime, sender: Agent, to: string, message: string): Ret
 const sendUp = (runtime: Runtime, sender: Agent, to: string, message: string): ReturnType<Service["send"]> =>
   Effect.gen(function* () {
     const { parent } = sender.header
-    const child = parent === to ? yield* childIn(runtime, parent, sender.id) : undefined
-    if (parent === undefined || child === undefined) return yield* notFound(to)
+    const known = parent === to ? yield* childrenOf(runtime, parent) : undefined
+    const child = known === undefined ? undefined : SubagentLog.childOf(known, sender.id)
+    if (parent === undefined || known === undefined || child === undefined) return yield* notFound(to)
     const agent = yield* runtime.agents.get(parent)
     if (agent === undefined) {
       const reason = "it is not alive in this process; end with what you have to say, which is kept"
       return yield* new AgentUnavailable({ code: "agent_unavailable", agentId: parent, reason })
     }
     const from = `Your subagent ${sender.id} (${JSON.stringify(child.label)}) says:`
-    yield* agent.steer(said(sender, `${from}\n\n${message}`))
-    return { delivery: "to-parent" as const, agentId: parent }
+    // A brake, not a quota: messages that come at once may find the same count, and share a turn.
+    const isHeld = known.wakes >= runtime.options.maxMessageWakes
+    yield* (isHeld ? agent.inject : agent.steer)(said(sender, `${from}\n\n${message}`))
+    return { delivery: isHeld ? ("held" as const) : ("to-parent" as const), agentId: parent }
   })
 
-const childIn = ({ projections }: Runtime, parent: SessionId, id: string) =>
+const childrenOf = ({ projections }: Runtime, parent: SessionId) =>
   projections.get(parent, SubagentLog.children).pipe(
-    Effect.map(({ value }) => SubagentLog.childOf(value, id)),
+    Effect.map(({ value }) => value),
     Effect.catchTag("SessionNotFound", () => Effect.succeed(undefined))
+  )
+
+const isChild = (runtime: Runtime, parent: SessionId, id: string) =>
+  Effect.map(
+    childrenOf(runtime, parent),
+    (known) => known !== undefined && SubagentLog.childOf(known, id) !== undefined
   )
 
 const notFound = (agentId: string): AgentNotFound => new AgentNotFound({ code: "agent_not_found", agentId })
@@ -156,7 +165,7 @@ const parentBelow = (runtime: Runtime, caller: Agent, id: string) =>
       const { parent } = header
       // Each step leads up a level, so that it ends.
       if (parent === undefined || header.delegationDepth <= caller.header.delegationDepth) return yield* notFound(id)
-      if ((yield* childIn(runtime, parent, current)) === undefined) return yield* notFound(id)
+      if (!(yield* isChild(runtime, parent, current))) return yield* notFound(id)
       direct ??= parent
       if (parent === caller.id) return { id, parent: direct }
       current = parent
