@@ -141,8 +141,14 @@ const runOpened = (
       const reason = endReason(waited, exit)
       if (reason === undefined) return
       const close = LiveAgent.closeTurn(live, phase.turn, reason)
-      if (Exit.isSuccess(waited)) return yield* restore(LiveAgent.untilStored(close))
-      yield* Effect.catchAll(close, (error) => Effect.logWarning("the turn could not be closed in the log", error))
+      const closeOnce = Effect.catchAll(close, (error) =>
+        Effect.logWarning("the turn could not be closed in the log", error)
+      )
+      // The agent may be disposed while its turn is cancelled: before the turn's end is stored, or begun to be.
+      if (Exit.isSuccess(waited)) {
+        return yield* Effect.onInterrupt(restore(LiveAgent.untilStored(close)), () => closeOnce)
+      }
+      yield* closeOnce
       return yield* Effect.interrupt
     })
   )
