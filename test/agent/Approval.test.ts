@@ -42,6 +42,20 @@ describe("Approval", () => {
     )
   )
 
+  it.effect("says why when it is not the person who said no", () =>
+    Effect.gen(function* () {
+      const decision = (answer: Approval.ApprovalAnswer) =>
+        Effect.flatMap(Approval.Approval, (approval) => approval.decide({ tool: "bash", action: "ls" })).pipe(
+          Effect.provide(Approval.layer({ policy: "ask", ask: () => Effect.succeed(answer) }))
+        )
+      assert.deepStrictEqual(yield* decision({ _tag: "no" }), {
+        _tag: "denied",
+        reason: "the user did not approve it"
+      })
+      assert.deepStrictEqual(yield* decision({ _tag: "no", reason: "gone" }), { _tag: "denied", reason: "gone" })
+    })
+  )
+
   it.effect("asks one question at a time and remembers what is always allowed", () =>
     Effect.gen(function* () {
       const questions = yield* Ref.make<ReadonlyArray<string>>([])
@@ -59,4 +73,20 @@ describe("Approval", () => {
       assert.deepStrictEqual(yield* Ref.get(questions), ["npm test", "rm x"])
     })
   )
+})
+
+describe("prefixOf", () => {
+  for (const [action, prefix] of [
+    ["git status -s", "git status"],
+    ["git", "git"],
+    ["rm -rf build", "rm"],
+    ["cat README.md", "cat"],
+    ["./run.sh now", "./run.sh now"],
+    ["npm run build", "npm run"],
+    ["make; reboot", undefined],
+    ["echo $HOME", undefined],
+    ["echo a\nreboot", undefined]
+  ] as const) {
+    it(JSON.stringify(action), () => assert.strictEqual(Approval.prefixOf(action), prefix))
+  }
 })

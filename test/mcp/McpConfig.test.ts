@@ -4,10 +4,16 @@ import { assert, describe, it } from "vitest"
 
 describe("McpConfig", () => {
   it("has the documented defaults, and takes what differs", () => {
-    const { name, patience, progressInterval, version } = McpConfig.make({ version: "1.0.0" })
+    const { answerPatience, name, patience, progressInterval, version } = McpConfig.make({ version: "1.0.0" })
     assert.deepStrictEqual(
-      [name, version, Duration.toSeconds(patience), Duration.toSeconds(progressInterval)],
-      ["afterturn", "1.0.0", 45, 5]
+      [
+        name,
+        version,
+        Duration.toSeconds(patience),
+        Duration.toSeconds(progressInterval),
+        Duration.toMinutes(answerPatience)
+      ],
+      ["afterturn", "1.0.0", 45, 5, 5]
     )
   })
 })

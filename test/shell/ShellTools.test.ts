@@ -18,6 +18,7 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as FiberId from "effect/FiberId"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
@@ -497,6 +498,40 @@ describe("a turn that is cancelled", () => {
       })
     )
   })
+
+  it.effect(
+    "in the moment in which its command goes on in the background lets it go on, and a notice tells of it",
+    () => {
+      const interruptCaller = Effect.withFiberRuntime<void>((fiber) => {
+        fiber.unsafeInterruptAsFork(FiberId.none)
+        return Effect.void
+      })
+      const seen = Layer.effect(
+        Jobs,
+        Effect.map(Jobs, (jobs) => ({
+          ...jobs,
+          background: (id: JobId, caller: typeof owner | undefined) =>
+            Effect.zipLeft(jobs.background(id, caller), interruptCaller)
+        }))
+      )
+      return withFake({ seen }, (backend) =>
+        Effect.gen(function* () {
+          const agent = yield* newAgent()
+          const answer = yield* Effect.fork(bash({ command: "c", timeoutMs: 1000 }, agent))
+          const process = yield* backend.running
+          yield* TestClock.adjust("1 second")
+          yield* Fiber.await(answer)
+          assert.deepStrictEqual(process.signals, [])
+          const [job] = yield* Effect.flatMap(Jobs, (jobs) => jobs.list(owner))
+          assert.deepInclude(job!, { status: "running", foreground: false })
+          yield* process.exit(0)
+          yield* settle
+          yield* agent.whenIdle
+          assert.deepStrictEqual(yield* notices, [["bash-1"]])
+        })
+      )
+    }
+  )
 
   it.effect("while its command is being started leaves no job and no shell", () =>
     withFake(undefined, (backend) =>

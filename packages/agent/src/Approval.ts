@@ -38,7 +38,8 @@ export interface ApprovalRule {
 }
 
 /**
- * What a person may answer. `always` allows every action of the tool with that prefix from now on.
+ * What a person may answer. `always` allows every action of the tool with that prefix from now on. `reason` says why it is no when
+ * nobody said so.
  *
  * @since 0.1.0
  * @category models
@@ -46,7 +47,7 @@ export interface ApprovalRule {
 export type ApprovalAnswer =
   | { readonly _tag: "once" }
   | { readonly _tag: "always"; readonly prefix: string }
-  | { readonly _tag: "no" }
+  | { readonly _tag: "no"; readonly reason?: string }
 
 /**
  * @since 0.1.0
@@ -87,7 +88,7 @@ export const layer = (options: {
             { tool: request.tool, prefix: answer.prefix, decision: "allow" as const }
           ])
         }
-        return answer._tag === "no" ? denied("the user did not approve it") : allowed
+        return answer._tag === "no" ? denied(answer.reason ?? "the user did not approve it") : allowed
       })
       return {
         decide: (request) =>
@@ -105,6 +106,19 @@ export const layer = (options: {
       }
     })
   )
+
+/**
+ * The prefix that "always" would mean of an action: the program, and its subcommand where there is one. There is none of a command
+ * that holds a second one.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const prefixOf = (action: string): string | undefined => {
+  if (/[;&|`$()<>\n]/.test(action)) return undefined
+  const [, prefix] = /^(\S+(?: [a-z][a-z0-9-]*(?=\s|$))?)/.exec(action) ?? []
+  return prefix
+}
 
 const allowed: ApprovalDecision = { _tag: "allowed" }
 

@@ -19,6 +19,8 @@ export interface McpOptions {
    * Default 45 seconds.
    */
   readonly patience: Duration.Duration
+  /** How long the user may take to answer a question; after that it is no. Default 5 minutes. */
+  readonly answerPatience: Duration.Duration
   /** How often a call tells its progress to a client that asked for it. Default 5 seconds. */
   readonly progressInterval: Duration.Duration
 }
@@ -33,6 +35,7 @@ export const make = (options?: Partial<McpOptions>): McpOptions => ({
   name: "afterturn",
   version: "0.0.0",
   patience: Duration.seconds(45),
+  answerPatience: Duration.minutes(5),
   progressInterval: Duration.seconds(5),
   ...options
 })

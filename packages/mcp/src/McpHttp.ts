@@ -16,6 +16,7 @@ import {
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
+import { newId } from "./internal/newId.js"
 import * as McpInbox from "./McpInbox.js"
 import type { McpServer } from "./McpServer.js"
 
@@ -171,9 +172,3 @@ const opens = async (request: Request): Promise<boolean> => {
     return false
   }
 }
-
-/** An id that nobody can guess. */
-const newId = (): string =>
-  Array.from(globalThis.crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join(
-    ""
-  )

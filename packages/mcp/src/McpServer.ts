@@ -7,6 +7,7 @@
 import type { Agent, AgentError } from "@afterturn/agent/Agent"
 import * as AgentLog from "@afterturn/agent/AgentLog"
 import * as CallPatience from "@afterturn/agent/CallPatience"
+import type { ExternalAnswer } from "@afterturn/agent/ExternalAgent"
 import { ExternalAgents } from "@afterturn/agent/ExternalAgent"
 import { SystemPrompt } from "@afterturn/agent/SystemPrompt"
 import { ToolRegistry } from "@afterturn/agent/ToolRegistry"
@@ -20,6 +21,9 @@ import * as FiberSet from "effect/FiberSet"
 import * as EffectSchedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import type { RunCall } from "./internal/calls.js"
+import * as Calls from "./internal/calls.js"
+import * as Client from "./internal/client.js"
 import type { McpOptions } from "./McpConfig.js"
 import * as McpConfig from "./McpConfig.js"
 import * as McpInbox from "./McpInbox.js"
@@ -68,6 +72,7 @@ interface Session {
   readonly registry: Context.Tag.Service<ToolRegistry>
   /** Runs an effect for a request: it belongs to the server, and ends when the request is cancelled. */
   readonly run: <A, E>(effect: Effect.Effect<A, E>, signal?: AbortSignal) => Promise<A>
+  readonly runCall: RunCall
   readonly connections: Set<Connection>
   readonly listeners: Set<() => void>
 }
@@ -84,15 +89,17 @@ export const make = (
 ): Effect.Effect<McpServer, never, Services | Scope.Scope> =>
   Effect.gen(function* () {
     const run = yield* FiberSet.makeRuntimePromise<never>()
+    const config = McpConfig.make(options)
     const session: Session = {
       agent,
-      options: McpConfig.make(options),
+      options: config,
       external: yield* ExternalAgents,
       prompts: yield* McpPrompts,
       projections: yield* Projections,
       systemPrompt: yield* SystemPrompt,
       registry: yield* ToolRegistry,
       run: (effect, signal) => run(signal === undefined ? effect : Effect.raceFirst(effect, aborted(signal))),
+      runCall: yield* Calls.make(config.answerPatience),
       connections: new Set(),
       listeners: new Set()
     }
@@ -133,7 +140,8 @@ const connect = Effect.fnUntraced(function* (session: Session, isLegacy: boolean
   return server
 })
 
-const serveTools = (session: Session, { isLegacy, server }: Connection): void => {
+const serveTools = (session: Session, connection: Connection): void => {
+  const { isLegacy, server } = connection
   server.setRequestHandler("tools/list", (_, { mcpReq }) =>
     session.run(
       Effect.map(session.registry.tools(session.agent), (tools) => ({ tools: tools.map(McpTools.definition) })),
@@ -141,28 +149,30 @@ const serveTools = (session: Session, { isLegacy, server }: Connection): void =>
     )
   )
   server.setRequestHandler("tools/call", ({ params }, context) => {
-    const client = server.getClientVersion()?.name ?? "client"
     const call = session.external.call(session.agent.id, {
       name: params.name,
       input: params.arguments ?? {},
-      route: `mcp:${client}`
+      route: `mcp:${Client.nameOf(server, context)}`
     })
-    const answer = Effect.map(patiently(session, call, params.name, context), ({ handed, outcome, waiting }) => {
-      const result: CallToolResult = {
-        content: [
-          { type: "text", text: outcome.text },
-          ...(handed.length === 0 ? [] : [{ type: "text" as const, text: McpInbox.handover(handed, waiting) }])
-        ],
-        isError: !outcome.ok
-      }
-      return result
-    }).pipe(
+    const answer = patiently(session, params.name, context, (limited) =>
+      session.runCall(connection, context, Effect.map(limited(call), resultOf))
+    ).pipe(
       Effect.tap(() => (isLegacy ? Effect.void : announceInRequest(session, context))),
-      Effect.catchAll((error: AgentError) => Effect.succeed(unavailable(error)))
+      Effect.catchAll((error) =>
+        error instanceof ProtocolError ? Effect.fail(error) : Effect.succeed(unavailable(error))
+      )
     )
     return session.run(answer, context.mcpReq.signal)
   })
 }
+
+const resultOf = ({ handed, outcome, waiting }: ExternalAnswer): CallToolResult => ({
+  content: [
+    { type: "text", text: outcome.text },
+    ...(handed.length === 0 ? [] : [{ type: "text" as const, text: McpInbox.handover(handed, waiting) }])
+  ],
+  isError: !outcome.ok
+})
 
 /** What keeps a session from answering is no fault of the call. */
 const unavailable = (error: AgentError): CallToolResult => ({
@@ -173,12 +183,14 @@ const unavailable = (error: AgentError): CallToolResult => ({
 /** A client that asked for progress gets it for as long as the call takes; one that did not is not kept waiting. */
 const patiently = <A, E>(
   { options }: Session,
-  call: Effect.Effect<A, E>,
   name: string,
-  { mcpReq }: ServerContext
+  { mcpReq }: ServerContext,
+  answer: (limited: <B, E2>(call: Effect.Effect<B, E2>) => Effect.Effect<B, E2>) => Effect.Effect<A, E>
 ): Effect.Effect<A, E> => {
   const progressToken = mcpReq._meta?.progressToken
-  if (progressToken === undefined) return Effect.provideService(call, CallPatience.CallPatience, options.patience)
+  if (progressToken === undefined) {
+    return answer((call) => Effect.provideService(call, CallPatience.CallPatience, options.patience))
+  }
   return Effect.flatMap(Clock.currentTimeMillis, (start) => {
     const tell = Effect.flatMap(Clock.currentTimeMillis, (now) => {
       const seconds = Math.round((now - start) / 1_000)
@@ -189,7 +201,10 @@ const patiently = <A, E>(
       Effect.repeat(tell, EffectSchedule.spaced(options.progressInterval)),
       options.progressInterval
     )
-    return Effect.raceFirst(call, Effect.zipRight(telling, Effect.never))
+    return Effect.raceFirst(
+      answer((call) => call),
+      Effect.zipRight(telling, Effect.never)
+    )
   })
 }
 

@@ -1,3 +1,4 @@
+import * as AgentEvents from "@afterturn/agent/AgentEvents"
 import { user } from "@afterturn/agent/AgentMessage"
 import { Agents } from "@afterturn/agent/Agents"
 import * as Approval from "@afterturn/agent/Approval"
@@ -11,6 +12,7 @@ import * as Job from "@afterturn/jobs/Job"
 import { Jobs } from "@afterturn/jobs/Jobs"
 import { SessionId } from "@afterturn/session-log/SessionEvent"
 import { SessionLog } from "@afterturn/session-log/SessionLog"
+import { SubagentRun } from "@afterturn/subagent/SubagentEvents"
 import type { Definition } from "@afterturn/testing/Script"
 import type { ScriptedModelOptions } from "@afterturn/testing/ScriptedModel"
 import { assert, describe, it } from "@effect/vitest"
@@ -30,7 +32,13 @@ const open = Effect.gen(function* () {
   const desk = yield* rig.makeDesk
   const agents = yield* Agents
   const agent = yield* agents.create({ id })
-  const commands = [yield* SlashCommand.todo, yield* SlashCommand.jobs, SlashCommand.quit]
+  const commands = [
+    yield* SlashCommand.todo,
+    yield* SlashCommand.jobs,
+    yield* SlashCommand.agents,
+    yield* SlashCommand.watch,
+    SlashCommand.quit
+  ]
   const happenings = yield* Display.makeHappenings
   const questions = Questions.make(happenings)
   const options = { title: "the title", commands, recalled: Recall.nothing, happenings, questions, color: true }
@@ -288,6 +296,43 @@ describe("run", () => {
         yield* Deferred.succeed(ends, undefined)
         yield* sees((text) => text.includes("» notice: nap-1") && text.includes("Done."))
         yield* sees((text) => !text.includes("⧗"))
+      })
+    )
+  )
+
+  it.live("says what a subagent does, lists it, and lets a person read along until it is told not to", () =>
+    chatting(
+      Effect.gen(function* () {
+        const { sees, terminal, type } = yield* open
+        const log = yield* SessionLog
+        const jobs = yield* Jobs
+        const child = SessionId.make("child")
+        const ends = yield* Deferred.make<void>()
+        yield* log.create({ id: child, parent: id, delegationDepth: 1 })
+        const spec = Job.make({ kind: "subagent", label: "Links", owner: id }, () => Deferred.await(ends))
+        const { id: jobId } = yield* jobs.start(spec)
+        yield* log.append(id, [SubagentRun.make({ agentId: child, jobId, label: "Links" })])
+        yield* log.append(child, [AgentEvents.TurnStart.make({ turn: 1, source: { kind: "agent", sessionId: id } })])
+        yield* sees((text) => /⧗ subagent-1 \d+ s · Links · thinks/.test(text))
+        yield* type("/agents\r")
+        yield* sees(includes("child running as subagent-1, 1 turn, 0 tokens: Links"))
+        yield* type("/watch nobody\r")
+        yield* sees(includes('which subagent? there is not exactly one that "nobody"'))
+        yield* type("/watch subagent-1\r")
+        yield* sees(includes("┊ child, Links; /watch off ends this"))
+        const call = { callId: "call-1", name: "bash" }
+        const run = (command: string) => [
+          AgentEvents.ToolCall.make({ ...call, turn: 1, step: 1, input: { command } }),
+          AgentEvents.ToolResult.make({ ...call, ok: true, text: "fine" })
+        ]
+        yield* log.append(child, run("pnpm links"))
+        yield* sees(includes("┊ ✓ bash(command: pnpm links) → fine"))
+        yield* type("/watch off\r")
+        yield* sees(includes("No subagent is followed any more."))
+        yield* log.append(child, run("pnpm more"))
+        yield* Deferred.succeed(ends, undefined)
+        yield* sees((text) => text.includes("» notice: subagent-1") && !text.includes("⧗"))
+        assert.notInclude(terminal.text().join("\n"), "pnpm more")
       })
     )
   )

@@ -6,22 +6,6 @@ import * as Fiber from "effect/Fiber"
 
 const request = (action: string) => ({ tool: "bash", action })
 
-describe("prefixOf", () => {
-  for (const [action, prefix] of [
-    ["git status -s", "git status"],
-    ["git", "git"],
-    ["rm -rf build", "rm"],
-    ["cat README.md", "cat"],
-    ["./run.sh now", "./run.sh now"],
-    ["npm run build", "npm run"],
-    ["make; reboot", undefined],
-    ["echo $HOME", undefined],
-    ["echo a\nreboot", undefined]
-  ] as const) {
-    it(JSON.stringify(action), () => assert.strictEqual(Questions.prefixOf(action), prefix))
-  }
-})
-
 describe("read", () => {
   const question = { request: request("git status -s"), prefix: "git status" }
   for (const [text, answer] of [

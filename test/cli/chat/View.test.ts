@@ -89,6 +89,8 @@ describe("frame", () => {
       "● ready · scripted:demo · /help",
       "› "
     ])
+    const doing = live({ ...state, doings: { "bash-1": "ls(\n\x1b[2J)", "bash-9": "of none" } })
+    assert.strictEqual(doing[1], "  ⧗ bash-1 1 min 2 s · a⏎b · ls(⏎)")
     const many = live({ ...state, jobs: Array.from({ length: 9 }, (_, index) => job(index + 1)) })
     assert.lengthOf(many, 7)
     assert.include(many[4], "6 more running")

@@ -6,7 +6,9 @@ import { Output, StdoutClosed } from "@afterturn/cli/Output"
 import * as JobDelivery from "@afterturn/jobs/JobDelivery"
 import * as Jobs from "@afterturn/jobs/Jobs"
 import * as JobTools from "@afterturn/jobs/JobTools"
+import * as EventTypes from "@afterturn/session-log/EventTypes"
 import * as SessionLog from "@afterturn/session-log/SessionLog"
+import * as SubagentLog from "@afterturn/subagent/SubagentLog"
 import type { Definition } from "@afterturn/testing/Script"
 import * as ScriptedModel from "@afterturn/testing/ScriptedModel"
 import * as Todo from "@afterturn/todo/Todo"
@@ -21,7 +23,12 @@ import { VirtualTerminal } from "./VirtualTerminal.js"
 
 /** Agents on a memory log whose model follows a script. */
 export const layer = (definition: Definition, options?: ScriptedModel.ScriptedModelOptions) =>
-  Layer.mergeAll(TodoTools.layer, JobTools.layer(), JobDelivery.layer()).pipe(
+  Layer.mergeAll(
+    TodoTools.layer,
+    JobTools.layer(),
+    JobDelivery.layer(),
+    EventTypes.layerRegister(...SubagentLog.eventTypes)
+  ).pipe(
     Layer.provideMerge(Jobs.layer()),
     Layer.provideMerge(Todo.layer),
     Layer.provideMerge(todoConfig),

@@ -1,5 +1,6 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import { Client } from "@modelcontextprotocol/client"
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
@@ -14,58 +15,217 @@ import * as Temporary from "../../support/temporary.js"
 /** For tests that start several processes on a machine that is busy. */
 const patience = 120_000
 
-const environment = { PATH: process.env.PATH ?? "", HOME: "/nonexistent" }
-
 interface Result {
   readonly isError?: boolean
   readonly content: ReadonlyArray<{ readonly type: string; readonly text?: string }>
 }
 
-interface Connected {
-  readonly pid: number
-  readonly call: (name: string, input?: Record<string, unknown>) => Effect.Effect<Result>
-  readonly client: FormerClient
-  readonly stderr: () => string
-  readonly close: Effect.Effect<void>
-}
-
-/** The former official client, with a server process of its own. */
-const connect = (args: ReadonlyArray<string>): Effect.Effect<Connected, Error, Scope.Scope> =>
-  Effect.acquireRelease(
-    Effect.tryPromise({
-      try: async () => {
-        const transport = new FormerTransport({
-          command: process.execPath,
-          args: [Afterturn.bundle(), "mcp", ...args],
-          env: environment,
-          stderr: "pipe"
-        })
-        let stderr = ""
-        transport.stderr?.on("data", (piece) => {
-          stderr += String(piece)
-        })
-        const client = new FormerClient({ name: "tester", version: "1" })
-        await client.connect(transport)
-        return {
-          pid: transport.pid ?? 0,
-          client,
-          stderr: () => stderr,
-          call: (name: string, input: Record<string, unknown> = {}) =>
-            Effect.promise(() => client.callTool({ name, arguments: input })) as Effect.Effect<Result>,
-          close: Effect.promise(() => client.close())
-        }
-      },
-      catch: (error) => error as Error
-    }),
-    ({ close }) => close
-  )
-
 const texts = (result: Result) => result.content.map(({ text }) => text ?? "")
 
-const inFolder = <A, E>(body: (db: string, folder: string) => Effect.Effect<A, E, Scope.Scope>) =>
-  Effect.scoped(Effect.flatMap(Temporary.folder, (folder) => body(path.join(folder, "sessions.db"), folder)))
+/** The former official client, with what is announced to it. */
+interface Connected {
+  readonly client: FormerClient
+  readonly pid: number
+  readonly call: (name: string, input?: Record<string, unknown>) => Effect.Effect<Result>
+  /** Waits until something is announced that holds a text. */
+  readonly announced: (text: string) => Effect.Effect<void>
+}
+
+const attach = async (
+  transport: FormerTransport | StreamableHTTPClientTransport,
+  pid: () => number | null | undefined
+): Promise<Connected> => {
+  const client = new FormerClient({ name: "tester", version: "1" })
+  const heard: Array<string> = []
+  const waiting = new Set<() => void>()
+  client.fallbackNotificationHandler = async ({ params }) => {
+    heard.push(String(params?.data))
+    for (const look of waiting) look()
+  }
+  await client.connect(transport as Parameters<typeof client.connect>[0])
+  return {
+    client,
+    pid: pid() ?? 0,
+    call: (name, input = {}) =>
+      Effect.promise(() => client.callTool({ name, arguments: input })) as Effect.Effect<Result>,
+    announced: (text) =>
+      Effect.async<void>((resume) => {
+        const look = () => {
+          if (heard.some((line) => line.includes(text))) resume(Effect.void)
+        }
+        waiting.add(look)
+        look()
+        return Effect.sync(() => waiting.delete(look))
+      })
+  }
+}
+
+const connected = (open: () => Promise<Connected>): Effect.Effect<Connected, Error, Scope.Scope> =>
+  Effect.acquireRelease(Effect.tryPromise({ try: open, catch: (error) => error as Error }), ({ client }) =>
+    Effect.promise(() => client.close())
+  )
+
+interface Server {
+  readonly command: string
+  readonly args: ReadonlyArray<string>
+}
+
+/** `afterturn` is on the path, and finds its database in the home folder. */
+const environment = (home: string) => ({ PATH: `${home}:${process.env.PATH ?? ""}`, HOME: home })
+
+const overStdio = (home: string, { args, command }: Server) =>
+  connected(() => {
+    const transport = new FormerTransport({ command, args: [...args], env: environment(home), stderr: "ignore" })
+    return attach(transport, () => transport.pid)
+  })
+
+const overHttp = (home: string, args: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    const server = yield* Afterturn.start(["mcp", "--http", "0", ...args], { env: environment(home) })
+    yield* server.said(" at http://127.0.0.1:")
+    const url = new URL(/http:\/\/\S+/.exec(server.heard())?.[0] ?? "")
+    const client = yield* connected(() => attach(new StreamableHTTPClientTransport(url), () => server.child.pid))
+    return { ...client, server, url }
+  })
+
+const serve = (...args: ReadonlyArray<string>): Server => ({ command: "afterturn", args: ["mcp", ...args] })
+
+/** A home with the command on its path. */
+const atHome = <A, E>(body: (home: string, db: string) => Effect.Effect<A, E, Scope.Scope>) =>
+  Effect.scoped(
+    Effect.flatMap(Temporary.folder, (home) => {
+      fs.writeFileSync(
+        path.join(home, "afterturn"),
+        `#!/bin/sh\nexec '${process.execPath}' '${Afterturn.bundle()}' "$@"\n`,
+        { mode: 0o755 }
+      )
+      return body(home, path.join(home, ".local/share/afterturn/afterturn.db"))
+    })
+  )
 
 const bash = (command: string, more?: object) => ({ description: "a command of the test", command, ...more })
+
+const background = { run_in_background: true }
+
+/** All that a client does in a session, up to a process that is killed in the middle of a job. */
+const drive = ({ announced, call, client, pid }: Connected) =>
+  Effect.gen(function* () {
+    const { tools } = yield* Effect.promise(() => client.listTools())
+    assert.includeMembers(
+      tools.map(({ name }) => name),
+      ["todo_write", "job_output", "job_list", "job_kill", "bash", "schedule_create", "create_goal", "update_goal"]
+    )
+    const wrong = yield* call("todo_write", { todos: "none" })
+    assert.isTrue(wrong.isError)
+    assert.match(texts(wrong)[0] ?? "", /^error invalid_arguments: .*todos must be an array/)
+
+    yield* call("todo_write", { todos: [{ content: "Read the changelog", status: "in_progress" }] })
+
+    yield* call("bash", bash("cat; echo done", background))
+    yield* announced("job notice: bash-1")
+    assert.match(texts(yield* call("job_list"))[1] ?? "", /job notice: bash-1/)
+    // `cat` got no byte of the protocol, nor did it wait for one.
+    const output = yield* call("job_output", { job_id: "bash-1" })
+    assert.match(texts(output)[0] ?? "", /^done\n\[status: completed, exit code: 0/)
+
+    assert.isFalse((yield* call("create_goal", { objective: "ship it" })).isError)
+    yield* announced("round 1 of goal goal-1")
+    const { contents } = yield* Effect.promise(() => client.readResource({ uri: "afterturn://session/inbox" }))
+    assert.include(JSON.stringify(contents), "goal-round")
+    assert.match(texts(yield* call("get_goal"))[1] ?? "", /round 1 of goal goal-1/)
+    const completed = yield* call("update_goal", { goal_id: "goal-1", revision: 1, action: "complete" })
+    assert.isFalse(completed.isError, texts(completed).join())
+
+    yield* call("schedule_create", { title: "Stand", prompt: "stand up", after_seconds: 1 })
+    yield* call("schedule_create", { title: "Rest", prompt: "rest", after_seconds: 100_000 })
+    yield* announced("reminder: schedule-1")
+    assert.match(texts(yield* call("job_list"))[1] ?? "", /stand up/)
+
+    yield* call("bash", bash("sleep 300", background))
+    const wait = { name: "job_output", arguments: { job_id: "bash-2", wait: true, timeout_ms: 600_000 } }
+    const abort = new AbortController()
+    const waiting = client.callTool(wait, undefined, { signal: abort.signal }).catch(() => "cancelled")
+    yield* Effect.promise(() => client.ping())
+    abort.abort()
+    assert.strictEqual(yield* Effect.promise(() => waiting), "cancelled")
+    assert.match(texts(yield* call("job_list"))[0] ?? "", /bash-2 .*running/)
+    process.kill(pid, "SIGKILL")
+  })
+
+/** What the next process finds. */
+const findAgain = ({ call, client }: Connected) =>
+  Effect.gen(function* () {
+    const shown = yield* Effect.promise(() => client.getPrompt({ name: "todo" }))
+    assert.include(JSON.stringify(shown.messages), "Read the changelog")
+    const [jobs, notice] = texts(yield* call("job_list"))
+    assert.match(jobs ?? "", /bash-2 .*failed.*lost/)
+    assert.match(notice ?? "", /job notice: bash-2/)
+    assert.match(texts(yield* call("get_goal"))[0] ?? "", /complete.*\nship it/)
+    assert.match(texts(yield* call("schedule_list"))[0] ?? "", /rest/i)
+  })
+
+const readme = fs.readFileSync(fileURLToPath(new URL("../../../packages/mcp/README.md", import.meta.url)), "utf8")
+
+/** What the README tells people to put into the settings of their clients. */
+const snippets = (/## Clients\n(.*?)\n## /s.exec(readme)?.[1] ?? "")
+  .split("```json\n")
+  .slice(1)
+  .map((rest) => {
+    const { mcpServers, servers } = JSON.parse(rest.slice(0, rest.indexOf("```")))
+    return (mcpServers ?? servers) as {
+      readonly afterturn: Server
+      readonly "afterturn-http"?: { readonly url: string }
+    }
+  })
+
+describe("a session over the protocol outlives its processes", () => {
+  it.live(
+    "over stdio, started as the README tells clients to; while one drives it, a second is told so",
+    () =>
+      atHome((home) =>
+        Effect.gen(function* () {
+          const [claude, cursor, code] = snippets.map(({ afterturn: { args, command } }) => ({ command, args }))
+          assert.isDefined(claude)
+          assert.deepStrictEqual([cursor, code], [claude, claude])
+          const started = { ...(claude as Server), args: [...(claude?.args ?? []), "--quiet", "300ms"] }
+          yield* Effect.scoped(
+            Effect.gen(function* () {
+              const first = yield* overStdio(home, started)
+              const refused = yield* Effect.flip(overStdio(home, claude as Server))
+              assert.match(refused.message, /session "notes".*(another|drives|driven|held)/i)
+              yield* drive(first)
+            })
+          )
+          yield* findAgain(yield* overStdio(home, claude as Server))
+        })
+      ),
+    patience
+  )
+
+  it.live(
+    "over HTTP, with commands where they are allowed",
+    () =>
+      atHome((home) =>
+        Effect.gen(function* () {
+          const session = ["--session", "notes", "--quiet", "300ms"]
+          yield* Effect.scoped(Effect.flatMap(overHttp(home, [...session, "--approve", "allow"]), drive))
+          const again = yield* overHttp(home, session)
+          const { tools } = yield* Effect.promise(() => again.client.listTools())
+          assert.notInclude(
+            tools.map(({ name }) => name),
+            "bash"
+          )
+          yield* findAgain(again)
+          assert.strictEqual(again.url.pathname, new URL(snippets[2]?.["afterturn-http"]?.url ?? "").pathname)
+          yield* Effect.promise(() => again.client.close())
+          again.server.child.kill("SIGTERM")
+          const { code, stdout } = yield* again.server.finished
+          assert.deepStrictEqual([code, stdout], [143, ""])
+        })
+      ),
+    patience
+  )
+})
 
 const initialize = JSON.stringify({
   jsonrpc: "2.0",
@@ -74,109 +234,36 @@ const initialize = JSON.stringify({
   params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "x", version: "1" } }
 })
 
-/** The messages on stdout: every line is one. */
-const messages = (stdout: string) =>
-  Afterturn.jsonLines(stdout).map((message) => {
-    assert.strictEqual(message.jsonrpc, "2.0")
-    return message
-  })
-
 describe("afterturn mcp", () => {
   it.live(
-    "serves a session that outlives its processes: a list, a job to its notice, a kill without warning",
+    "speaks the present revision of the protocol too, and asks the client's user where it is told to",
     () =>
-      inFolder((db) =>
-        Effect.gen(function* () {
-          const args = ["--db", db, "--session", "s1"]
-          const first = yield* connect(args)
-          const { tools } = yield* Effect.promise(() => first.client.listTools())
-          assert.includeMembers(
-            tools.map(({ name }) => name),
-            ["todo_write", "job_output", "job_list", "job_kill", "bash"]
-          )
-          yield* first.call("todo_write", { todos: [{ content: "Read the changelog", status: "in_progress" }] })
-          const started = yield* first.call("bash", bash("cat; echo done", { run_in_background: true }))
-          assert.match(texts(started)[0] ?? "", /bash-1/)
-          // `cat` got no byte of the protocol, nor does it wait for one.
-          const ended = yield* first.call("job_output", { job_id: "bash-1", wait: true })
-          assert.match(texts(ended)[0] ?? "", /^done\n\[status: completed, exit code: 0/)
-          yield* first.call("bash", bash("sleep 300", { run_in_background: true }))
-          process.kill(first.pid, "SIGKILL")
-          const second = yield* connect(args)
-          const shown = yield* Effect.promise(() => second.client.getPrompt({ name: "todo" }))
-          assert.include(JSON.stringify(shown.messages), "Read the changelog")
-          const [list, block] = texts(yield* second.call("job_list"))
-          assert.match(list ?? "", /bash-2 .*failed.*lost/)
-          assert.match(block ?? "", /job notice: bash-2/)
-          yield* second.close
-          const todo = yield* Afterturn.run("todo", "show", "s1", "--db", db)
-          assert.include(todo.stdout, "Read the changelog")
-          const jobs = yield* Afterturn.run("jobs", "list", "--session", "s1", "--db", db, "--json")
-          assert.deepStrictEqual(
-            JSON.parse(jobs.stdout).map(({ status }: { status: string }) => status),
-            ["completed", "failed"]
-          )
-        })
-      ),
-    patience
-  )
-
-  it.live(
-    "brings a reminder when it is due",
-    () =>
-      inFolder((db) =>
-        Effect.gen(function* () {
-          const server = yield* connect(["--db", db, "--quiet", "1s"])
-          const announced = new Promise<unknown>((resolve) => {
-            server.client.fallbackNotificationHandler = async ({ params }) => resolve(params?.data)
-          })
-          yield* server.call("schedule_create", { title: "Stand", prompt: "stand up", after_seconds: 1 })
-          assert.match(String(yield* Effect.promise(() => announced)), /^waiting for this session: msg-1, reminder: /)
-          const [, block] = texts(yield* server.call("job_list"))
-          assert.match(block ?? "", /stand up/)
-          assert.lengthOf(texts(yield* server.call("job_list")), 1)
-        })
-      ),
-    patience
-  )
-
-  it.live(
-    "speaks the present revision of the protocol too",
-    () =>
-      inFolder((db) =>
+      atHome((home, db) =>
         Effect.promise(async () => {
-          const client = new Client({ name: "present", version: "1" }, { versionNegotiation: { mode: "auto" } })
+          const asked: Array<string> = []
+          const client = new Client(
+            { name: "present", version: "1" },
+            { capabilities: { elicitation: {} }, versionNegotiation: { mode: "auto" } }
+          )
+          client.setRequestHandler("elicitation/create", async ({ params }) => {
+            asked.push(params.message)
+            return asked.length === 1 ? { action: "accept", content: {} } : { action: "decline" }
+          })
+          const started = serve("--session", "s1", "--approve", "ask")
           await client.connect(
-            new StdioClientTransport({
-              command: process.execPath,
-              args: [Afterturn.bundle(), "mcp", "--db", db],
-              env: environment,
-              stderr: "ignore"
-            })
+            new StdioClientTransport({ ...started, args: [...started.args], env: environment(home), stderr: "ignore" })
           )
           assert.strictEqual(client.getNegotiatedProtocolVersion(), "2026-07-28")
-          const result = (await client.callTool({ name: "job_list", arguments: {} })) as Result
-          assert.deepStrictEqual(texts(result), ["no background jobs"])
+          const run = async (command: string) =>
+            texts((await client.callTool({ name: "bash", arguments: bash(command) })) as Result)[0] ?? ""
+          assert.match(await run("echo yes; true"), /^yes\n/)
+          assert.match(await run("echo no"), /^error approval_denied: .*the user did not approve it/)
+          assert.deepStrictEqual(asked, ["bash wants to run:\n\necho yes; true", "bash wants to run:\n\necho no"])
           await client.close()
-        })
-      ),
-    patience
-  )
-
-  it.live(
-    "tells a second client that the session is taken, and serves it once it is free",
-    () =>
-      inFolder((db) =>
-        Effect.gen(function* () {
-          const args = ["--db", db, "--session", "s1"]
-          const first = yield* connect(args)
-          const refused = yield* Effect.flip(connect(args))
-          assert.match(refused.message, /s1/)
-          assert.match(refused.message, /another|drives|driven|held|lease/i)
-          yield* first.close
-          const second = yield* connect(args)
-          assert.isFalse((yield* second.call("job_list")).isError)
-        })
+        }).pipe(
+          Effect.zipRight(Afterturn.inProcess(["sessions", "show", "s1", "--db", db, "--json"])),
+          Effect.tap(({ stdout }) => assert.include(stdout, '"route":"mcp:present"'))
+        )
       ),
     patience
   )
@@ -184,7 +271,7 @@ describe("afterturn mcp", () => {
   it.live(
     "writes nothing but JSON-RPC, whatever it is fed",
     () =>
-      inFolder((db) =>
+      atHome((_, db) =>
         Effect.gen(function* () {
           const call = JSON.stringify({
             jsonrpc: "2.0",
@@ -192,8 +279,8 @@ describe("afterturn mcp", () => {
             method: "tools/call",
             params: { name: "bash", arguments: bash("echo to stdout; echo to stderr >&2; echo to fd 1 > /dev/fd/1") }
           })
-          const long = "x".repeat(20_000_000)
-          const stdin = ["garbage", initialize, '{"jsonrpc":"2.0"}', long, call, '{"half'].join("\n")
+          const [large, long] = [10_000_000, 20_000_000].map((length) => "x".repeat(length))
+          const stdin = ["garbage", initialize, '{"jsonrpc":"2.0"}', large, long, call, '{"half'].join("\n")
           const { finished } = yield* Afterturn.start(["mcp", "--db", db, "--log-level", "trace"], {
             stdin,
             env: { NODE_OPTIONS: "--trace-warnings" }
@@ -201,12 +288,12 @@ describe("afterturn mcp", () => {
           const { code, stdout } = yield* finished
           assert.strictEqual(code, 0)
           // What is asked is answered when it is ready, what is garbage at once.
-          const codes = messages(stdout).map(({ error, id }) => {
-            const code = (error as { readonly code: number } | undefined)?.code
-            return `${id}: ${code ?? "ok"}`
+          const codes = Afterturn.jsonLines(stdout).map(({ error, id, jsonrpc }) => {
+            assert.strictEqual(jsonrpc, "2.0")
+            return `${id}: ${(error as { readonly code: number } | undefined)?.code ?? "ok"}`
           })
           assert.includeMembers(codes, ["1: ok", "null: -32700", "null: -32600"])
-          assert.strictEqual(codes.filter((code) => code === "null: -32700").length, 2)
+          assert.strictEqual(codes.filter((code) => code === "null: -32700").length, 3)
         })
       ),
     patience
@@ -215,11 +302,11 @@ describe("afterturn mcp", () => {
   it.live(
     "leaves no session behind in which nothing happened, and none open when it is closed at once",
     () =>
-      inFolder((db) =>
+      atHome((_, db) =>
         Effect.gen(function* () {
           const closed = yield* Afterturn.run("mcp", "--db", db)
           assert.deepStrictEqual([closed.code, closed.stdout], [0, ""])
-          const listed = yield* Afterturn.run("sessions", "list", "--db", db, "--json")
+          const listed = yield* Afterturn.inProcess(["sessions", "list", "--db", db, "--json"])
           assert.deepStrictEqual(JSON.parse(listed.stdout), [])
         })
       ),
@@ -229,66 +316,26 @@ describe("afterturn mcp", () => {
   it.live(
     "ends with its client and takes its jobs along, or leaves them to the ledger",
     () =>
-      inFolder((db, folder) =>
+      atHome((home, db) =>
         Effect.gen(function* () {
           for (const detaches of [false, true]) {
-            const mark = path.join(folder, `pid-${detaches}`)
+            const mark = path.join(home, `pid-${detaches}`)
             const session = detaches ? "detached" : "cancelled"
-            const server = yield* connect(["--db", db, "--session", session, ...(detaches ? ["--detach-jobs"] : [])])
-            yield* server.call("bash", bash(`echo $$ > ${mark}; exec sleep 300`, { run_in_background: true }))
-            yield* server.call("job_output", { job_id: "bash-1", wait: true, timeout_ms: 500 })
-            yield* server.close
+            const flags = detaches ? ["--detach-jobs"] : []
+            const { call, client } = yield* overStdio(home, serve("--session", session, ...flags))
+            yield* call("bash", bash(`echo $$ > ${mark}; echo ready; exec sleep 300`, background))
+            // The wait ends with the first word that there is to read.
+            yield* call("job_output", { job_id: "bash-1", wait: true, timeout_ms: 500 })
+            // The client waits for the process to end by itself for two seconds, then kills it: a server that took longer would
+            // have cancelled nothing.
+            yield* Effect.promise(() => client.close())
             const pid = Number(fs.readFileSync(mark, "utf8"))
             assert.strictEqual(isAlive(pid), detaches)
-            const jobs = yield* Afterturn.run("jobs", "list", "--session", session, "--db", db, "--json")
+            const jobs = yield* Afterturn.inProcess(["jobs", "list", "--session", session, "--db", db, "--json"])
             const [job] = JSON.parse(jobs.stdout)
             assert.strictEqual(job.status, detaches ? "running" : "killed")
             if (detaches) process.kill(pid, "SIGKILL")
           }
-        })
-      ),
-    patience
-  )
-
-  it.live(
-    "runs no commands where it is told not to",
-    () =>
-      inFolder((db) =>
-        Effect.gen(function* () {
-          const server = yield* connect(["--db", db, "--approve", "deny"])
-          const refused = yield* server.call("bash", bash("echo no"))
-          assert.isTrue(refused.isError)
-          assert.match(texts(refused)[0] ?? "", /approval_denied/)
-        })
-      ),
-    patience
-  )
-
-  it.live(
-    "serves over HTTP where it is told to, without bash",
-    () =>
-      inFolder((db) =>
-        Effect.gen(function* () {
-          const server = yield* Afterturn.start(["mcp", "--http", "0", "--db", db, "--session", "s1"])
-          yield* server.said(" at http://127.0.0.1:")
-          const url = yield* heardUrl(server)
-          const client = new FormerClient({ name: "tester", version: "1" })
-          yield* Effect.promise(async () => {
-            await client.connect(
-              new StreamableHTTPClientTransport(new URL(url)) as Parameters<typeof client.connect>[0]
-            )
-            const { tools } = await client.listTools()
-            assert.notInclude(
-              tools.map(({ name }) => name),
-              "bash"
-            )
-            const written = await client.callTool({ name: "todo_write", arguments: { todos: [] } })
-            assert.isFalse(written.isError)
-            await client.close()
-          })
-          server.child.kill("SIGTERM")
-          const { code, stdout } = yield* server.finished
-          assert.deepStrictEqual([code, stdout], [143, ""])
         })
       ),
     patience
@@ -310,9 +357,6 @@ describe("afterturn mcp", () => {
     })
   )
 })
-
-const heardUrl = (server: Afterturn.Started): Effect.Effect<string> =>
-  Effect.sync(() => /http:\/\/\S+/.exec(server.heard())?.[0] ?? "")
 
 const isAlive = (pid: number): boolean => {
   try {

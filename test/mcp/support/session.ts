@@ -1,6 +1,9 @@
 /** A session with todo list and jobs that is served over the protocol, on a memory log. */
+
 import { Agents } from "@afterturn/agent/Agents"
+import * as Approval from "@afterturn/agent/Approval"
 import * as ExternalAgent from "@afterturn/agent/ExternalAgent"
+import * as ToolRegistry from "@afterturn/agent/ToolRegistry"
 import * as GoalConfig from "@afterturn/goals/GoalConfig"
 import * as GoalDriver from "@afterturn/goals/GoalDriver"
 import * as GoalReferee from "@afterturn/goals/GoalReferee"
@@ -13,6 +16,7 @@ import * as JobTools from "@afterturn/jobs/JobTools"
 import type { McpOptions } from "@afterturn/mcp/McpConfig"
 import * as McpInbox from "@afterturn/mcp/McpInbox"
 import * as McpPrompts from "@afterturn/mcp/McpPrompts"
+import * as McpQuestions from "@afterturn/mcp/McpQuestions"
 import * as McpServer from "@afterturn/mcp/McpServer"
 import * as ReminderDelivery from "@afterturn/schedule/ReminderDelivery"
 import * as Schedule from "@afterturn/schedule/Schedule"
@@ -23,13 +27,16 @@ import { layerMemory } from "@afterturn/session-log/SessionLog"
 import * as Todo from "@afterturn/todo/Todo"
 import * as TodoConfig from "@afterturn/todo/TodoConfig"
 import * as TodoTools from "@afterturn/todo/TodoTools"
-import type { CallToolResult } from "@modelcontextprotocol/client"
+import * as Tool from "@effect/ai/Tool"
+import * as Toolkit from "@effect/ai/Toolkit"
+import type { CallToolResult, ElicitResult } from "@modelcontextprotocol/client"
 import { Client } from "@modelcontextprotocol/client"
 import { InMemoryTransport } from "@modelcontextprotocol/server"
 import * as Chunk from "effect/Chunk"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
 
 export const id = "s1" as SessionId
@@ -61,6 +68,32 @@ const capabilities = Layer.mergeAll(
 
 export const layer = capabilities.pipe(Layer.provideMerge(runtime()), Layer.orDie)
 
+const Guarded = Toolkit.make(
+  Tool.make("guarded", {
+    description: "asks before it runs",
+    parameters: { action: Schema.String },
+    success: Schema.String
+  })
+)
+
+/** With a tool that asks for approval, and answers what came of it. */
+export const layerAsking = ToolRegistry.layerToolkit(Guarded, { package: "test", requires: [], writes: [] }).pipe(
+  Layer.provide(
+    Guarded.toLayer(
+      Effect.map(Approval.Approval, (approval) => ({
+        guarded: ({ action }: { readonly action: string }) =>
+          Effect.map(approval.decide({ tool: "guarded", action }), (decision) =>
+            decision._tag === "allowed" ? "ran" : decision.reason
+          )
+      }))
+    )
+  ),
+  Layer.provide(Approval.layer({ policy: "ask", ask: McpQuestions.ask })),
+  Layer.provideMerge(capabilities),
+  Layer.provideMerge(runtime()),
+  Layer.orDie
+)
+
 /** With reminders and goals as well. */
 export const layerDriven = (options?: Partial<ExternalAgent.ExternalOptions>) =>
   Layer.mergeAll(ReminderDelivery.layer, ScheduleTools.layer(), GoalDriver.layer, GoalTools.layer).pipe(
@@ -78,19 +111,29 @@ export const served = (options?: Partial<McpOptions>) =>
     (agent) => Effect.map(McpServer.make(agent, options), (server) => ({ agent, server }))
   )
 
-/** A client of an earlier revision on a connection in memory. */
-export const connect = (server: McpServer.McpServer) =>
+/** A client of an earlier revision on a connection in memory. `answer` is what its user says to a form. */
+export const connect = (server: McpServer.McpServer, answer?: AnswerForm) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       const [near, far] = InMemoryTransport.createLinkedPair()
       const connection = await server.connect({ era: "legacy", isLasting: true })
       await connection.connect(far)
-      const client = new Client({ name: "tester", version: "1" })
+      const client = makeClient("legacy", answer)
       await client.connect(near)
       return client
     }),
     (client) => Effect.promise(() => client.close())
   )
+
+export type AnswerForm = (form: { readonly message: string }) => Promise<ElicitResult>
+
+/** A client that offers to ask its user where there is an answer. */
+export const makeClient = (mode: "auto" | "legacy", answer?: AnswerForm): Client => {
+  const capabilities = answer === undefined ? {} : { elicitation: {} }
+  const client = new Client({ name: "tester", version: "1" }, { capabilities, versionNegotiation: { mode } })
+  if (answer !== undefined) client.setRequestHandler("elicitation/create", ({ params }) => answer(params))
+  return client
+}
 
 /** A call of a tool; a fiber that is interrupted cancels it. */
 export const call = (client: Client, name: string, input: Record<string, unknown> = {}, options?: object) =>

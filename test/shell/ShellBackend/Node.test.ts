@@ -4,6 +4,7 @@ import * as path from "node:path"
 import type { JobProcess } from "@afterturn/jobs/Job"
 import type { ShellBackend } from "@afterturn/shell/ShellBackend"
 import * as Node from "@afterturn/shell/ShellBackend/Node"
+import * as Pty from "@afterturn/terminal/TerminalBackend/Pty"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -139,6 +140,25 @@ describe("a command", () => {
           "grep -E 'Sig(Ign|Blk)' /proc/self/status; for fd in 3 4 5 6; do { : >&$fd; } 2>/dev/null && echo $fd; done; readlink /proc/self/fd/0"
         )
         assert.strictEqual(output, `SigBlk:\t${"0".repeat(16)}\nSigIgn:\t${"0".repeat(16)}\n/dev/null\n`)
+      })
+    )
+  )
+
+  it.live("has nothing of the host open, also not what that lets its children inherit", () =>
+    onNode(
+      Effect.gen(function* () {
+        // The library leaves the host's side of a terminal open in whatever the host starts.
+        yield* Pty.make(process.platform).open({
+          command: "sleep",
+          args: ["60"],
+          cwd: "/tmp",
+          environment: { PATH: searchPath },
+          size: { columns: 80, rows: 24 }
+        })
+        const naked = spawnSync("bash", ["-c", "ls -l /proc/$$/fd"])
+        assert.include(naked.stdout.toString(), "ptmx")
+        const { output } = yield* complete("sh -c 'ls /proc/$$/fd; :'; ls -l /proc/$$/fd /proc/$PPID/fd | grep -c ptmx")
+        assert.strictEqual(output, "0\n1\n2\n0\n")
       })
     )
   )

@@ -30,6 +30,8 @@ export interface Options {
   readonly model?: FakeModel.FakeModel
   readonly approval?: Layer.Layer<Approval>
   readonly spool?: Layer.Layer<JobSpool.JobSpool>
+  /** The jobs as the tool sees them. */
+  readonly seen?: Layer.Layer<Jobs.Jobs, never, Jobs.Jobs>
 }
 
 const shell = (backend: Layer.Layer<ShellBackend>, options: Options | undefined) =>
@@ -42,7 +44,11 @@ const nothing = Layer.context<never>()
 
 /** The tool with jobs, their tools and their notices. */
 export const layer = (backend: Layer.Layer<ShellBackend>, options?: Options) =>
-  Layer.mergeAll(ShellTools.layer(options?.tools), JobTools.layer(), JobDelivery.layer()).pipe(
+  Layer.mergeAll(
+    ShellTools.layer(options?.tools).pipe(Layer.provide(options?.seen ?? Layer.context<Jobs.Jobs>())),
+    JobTools.layer(),
+    JobDelivery.layer()
+  ).pipe(
     Layer.provide(options?.approval ?? nothing),
     Layer.provideMerge(shell(backend, options)),
     Layer.provideMerge(Jobs.layerLocal),

@@ -91,10 +91,19 @@ const isTerminal = Effect.gen(function* () {
   return terminal && process.stdin.isTTY === true && !Option.contains(yield* Database.variable("TERM"), "dumb")
 })
 
+const commandsOfChat = Effect.all([
+  SlashCommand.todo,
+  SlashCommand.jobs,
+  SlashCommand.agents,
+  SlashCommand.watch,
+  SlashCommand.goal,
+  Effect.succeed(SlashCommand.quit)
+])
+
 const throughPipes = (options: ChatOptions) =>
   Effect.gen(function* () {
     const opened = yield* open(options)
-    const commands = [yield* SlashCommand.todo, yield* SlashCommand.jobs, yield* SlashCommand.goal, SlashCommand.quit]
+    const commands = yield* commandsOfChat
     const input = Stream.splitLines(text("-"))
     yield* Plain.run({ ...opened, input, commands: [...commands, SlashCommand.help(commands, { keys: false })] })
     yield* sayEnded(opened.agent.id, (yield* Output).note)
@@ -107,7 +116,7 @@ const atTerminal = (options: ChatOptions, happenings: Display.Happenings, questi
     const { route } = yield* AgentModel
     const opened = yield* open(options)
     const { agent } = opened
-    const commands = [yield* SlashCommand.todo, yield* SlashCommand.jobs, yield* SlashCommand.goal, SlashCommand.quit]
+    const commands = yield* commandsOfChat
     yield* Interactive.run({
       ...opened,
       title: `${route} · ${agent.header.title ?? agent.id}`,
@@ -119,7 +128,7 @@ const atTerminal = (options: ChatOptions, happenings: Display.Happenings, questi
     yield* sayEnded(agent.id, output.line)
     if ((yield* log.lastSeq(agent.id)) < 0) return
     const given = [
-      typed("--db", options.db),
+      typed("--db", Option.map(options.db, Database.shown)),
       typed("--model", options.model),
       typed("--base-url", options.baseUrl)
     ].join("")

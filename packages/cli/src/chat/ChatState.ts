@@ -38,6 +38,8 @@ export interface ChatState {
   readonly transcript: Transcript.Transcript
   readonly todos: ReadonlyArray<TodoItem>
   readonly jobs: ReadonlyArray<RunningJob>
+  /** What the subagents do that work as these jobs. */
+  readonly doings: { readonly [job: string]: string }
   /** What the agent waits for leave to do. */
   readonly question: Questions.Question | undefined
   readonly status: AgentStatus
@@ -58,6 +60,7 @@ export type Happening =
   | { readonly _tag: "Status"; readonly status: AgentStatus }
   | { readonly _tag: "Todos"; readonly todos: ReadonlyArray<TodoItem> }
   | { readonly _tag: "Jobs"; readonly jobs: ReadonlyArray<RunningJob> }
+  | { readonly _tag: "Doing"; readonly job: string; readonly doing: string }
   | { readonly _tag: "Question"; readonly question: Questions.Question | undefined }
   | { readonly _tag: "Note"; readonly lines: ReadonlyArray<Row.Line> }
   | { readonly _tag: "Tick" }
@@ -99,6 +102,7 @@ export const make = (options: {
   transcript: options.transcript,
   todos: [],
   jobs: [],
+  doings: {},
   question: undefined,
   status: "idle",
   now: options.now,
@@ -141,6 +145,8 @@ export const update = (
       return [{ ...state, todos: happening.todos }, nothing]
     case "Jobs":
       return [{ ...state, jobs: happening.jobs }, nothing]
+    case "Doing":
+      return [{ ...state, doings: { ...state.doings, [happening.job]: happening.doing } }, nothing]
     case "Question":
       return [{ ...state, question: happening.question }, nothing]
     case "Note":

@@ -6,6 +6,7 @@
 import type { Agent } from "@afterturn/agent/Agent"
 import { user } from "@afterturn/agent/AgentMessage"
 import type { Jobs } from "@afterturn/jobs/Jobs"
+import type { Projections } from "@afterturn/session-log/Projection"
 import type { ReadError, SessionLog } from "@afterturn/session-log/SessionLog"
 import { Todo } from "@afterturn/todo/Todo"
 import * as Deferred from "effect/Deferred"
@@ -15,6 +16,7 @@ import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type * as ChatState from "./ChatState.js"
+import * as Children from "./Children.js"
 import * as Display from "./Display.js"
 import * as Feed from "./Feed.js"
 import * as Keyboard from "./Keyboard.js"
@@ -41,7 +43,7 @@ export const run = (options: {
   readonly happenings: Display.Happenings
   readonly questions: Questions
   readonly color: boolean
-}): Effect.Effect<void, ReadError, Tty | SessionLog | Todo | Jobs | Scope.Scope> =>
+}): Effect.Effect<void, ReadError, Tty | SessionLog | Projections | Todo | Jobs | Scope.Scope> =>
   Effect.gen(function* () {
     const { agent, happenings, recalled } = options
     const tty = yield* Tty
@@ -56,9 +58,10 @@ export const run = (options: {
       happen({ _tag: "Todos", todos: todos ?? [] })
     )
     const jobs = Stream.runForEach(RunningJobs.changes(agent), (jobs) => happen({ _tag: "Jobs", jobs }))
+    const children = Children.follow(agent.id, (job, doing) => happen({ _tag: "Doing", job, doing }))
     const resizes = Stream.runForEach(tty.resizes, () => happen({ _tag: "Tick" }))
     const sources = yield* Effect.forkScoped(
-      Effect.all([status, todos, jobs, feed.join, resizes], { concurrency: "unbounded", discard: true })
+      Effect.all([status, todos, jobs, children, feed.join, resizes], { concurrency: "unbounded", discard: true })
     )
     const typing = yield* Effect.forkScoped(Keyboard.read(tty.input, (key) => happen({ _tag: "Key", key })))
     const quit = yield* Deferred.make<void>()

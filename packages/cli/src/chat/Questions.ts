@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import type { ApprovalAnswer, ApprovalRequest } from "@afterturn/agent/Approval"
+import { prefixOf } from "@afterturn/agent/Approval"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type { Happenings } from "./Display.js"
@@ -70,18 +71,6 @@ const lines = ({ action, tool }: ApprovalRequest): ReadonlyArray<Row.Line> => [
     style: "strong"
   })
 ]
-
-/**
- * What "always" would allow: the program, and its subcommand where there is one.
- *
- * @since 0.1.0
- * @category accessors
- */
-export const prefixOf = (action: string): string | undefined => {
-  if (/[;&|`$()<>\n]/.test(action)) return undefined
-  const [, prefix] = /^(\S+(?: [a-z][a-z0-9-]*(?=\s|$))?)/.exec(action) ?? []
-  return prefix
-}
 
 /**
  * What a line that was entered says to a question: `y`, `n`, `a`, also written out, and `a PREFIX` for another prefix. `undefined`:

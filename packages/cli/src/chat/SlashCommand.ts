@@ -11,10 +11,16 @@ import type { JobSnapshot } from "@afterturn/jobs/Job"
 import { labelLine } from "@afterturn/jobs/Job"
 import { statusLine } from "@afterturn/jobs/JobNotice"
 import { Jobs } from "@afterturn/jobs/Jobs"
+import type { Projections } from "@afterturn/session-log/Projection"
+import type { SessionLog } from "@afterturn/session-log/SessionLog"
+import * as SubagentTree from "@afterturn/subagent/SubagentTree"
 import { Todo } from "@afterturn/todo/Todo"
 import { counts, countsText } from "@afterturn/todo/TodoList"
 import * as Effect from "effect/Effect"
+import * as FiberHandle from "effect/FiberHandle"
+import type * as Scope from "effect/Scope"
 import * as GoalVerb from "../Compose/GoalVerb.js"
+import * as Children from "./Children.js"
 import * as Row from "./Row.js"
 import * as SafeText from "./SafeText.js"
 import * as View from "./View.js"
@@ -119,6 +125,63 @@ const jobLines = (list: ReadonlyArray<JobSnapshot>): ReadonlyArray<Row.Line> => 
     )
   ]
 }
+
+/**
+ * `/agents`: the subagents, and those below them.
+ *
+ * @since 0.1.0
+ * @category commands
+ */
+export const agents: Effect.Effect<SlashCommand, never, Projections> = Effect.map(
+  Effect.context<Projections>(),
+  (context) => ({
+    name: "agents",
+    summary: "shows the subagents",
+    run: (_, chat) =>
+      Effect.flatMap(agentsBelow(chat), (found) =>
+        chat.print(found.length === 0 ? [Row.line("There are no subagents.", { style: "dim" })] : Children.lines(found))
+      ).pipe(Effect.provide(context))
+  })
+)
+
+const agentsBelow = ({ agent }: Chat) => Effect.map(SubagentTree.below(agent.id), SubagentTree.flatten)
+
+/**
+ * `/watch`: what a subagent says and does is shown as it goes on, one at a time, for as long as the scope is open.
+ *
+ * @since 0.1.0
+ * @category commands
+ */
+export const watch: Effect.Effect<SlashCommand, never, Projections | SessionLog | Scope.Scope> = Effect.gen(
+  function* () {
+    const context = yield* Effect.context<Projections | SessionLog>()
+    const watching = yield* FiberHandle.make()
+    const say = (chat: Chat, text: string, style: Row.Style) =>
+      chat.print([Row.line(SafeText.cleanLine(text), { style })])
+    return {
+      name: "watch",
+      summary: "follows a subagent: /watch AGENT, by its id or job as /agents shows them; /watch off",
+      run: (argument, chat) =>
+        Effect.gen(function* () {
+          if (argument === "off") {
+            yield* FiberHandle.clear(watching)
+            return yield* say(chat, "No subagent is followed any more.", "dim")
+          }
+          const found = Children.find(yield* agentsBelow(chat), argument)
+          if (found === undefined) {
+            return yield* say(
+              chat,
+              `which subagent? there is not exactly one that "${argument}" names; /agents shows them`,
+              "warn"
+            )
+          }
+          yield* say(chat, `┊ ${found.id}, ${found.label}; /watch off ends this`, "accent")
+          const failed = ({ message }: { readonly message: string }) => say(chat, `${found.id}: ${message}`, "bad")
+          yield* FiberHandle.run(watching, Effect.catchAll(Children.watch(found.id, chat.print), failed))
+        }).pipe(Effect.provide(context))
+    }
+  }
+)
 
 /**
  * `/goal`: shows the goal, or changes it without asking the model.

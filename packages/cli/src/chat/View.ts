@@ -164,17 +164,19 @@ const waitingRows = (waiting: ReadonlyArray<AgentMessage>, columns: number, most
   )
 }
 
-const jobRows = ({ jobs, now }: ChatState, columns: number, most: number): ReadonlyArray<Row.Row> => {
+const jobRows = ({ doings, jobs, now }: ChatState, columns: number, most: number): ReadonlyArray<Row.Row> => {
   if (most < 1 || jobs.length === 0) return []
   const shown = jobs.length <= most ? jobs : jobs.slice(0, most - 1)
   const more = jobs.length - shown.length
-  const lines = shown.map(({ id, label, since, stopping }) =>
-    Row.line(`${stopping ? "stopping · " : ""}${elapsedText(now - since)} · ${SafeText.cleanLine(label)}`, {
+  const lines = shown.map(({ id, label, since, stopping }) => {
+    const doing = doings[id] ?? ""
+    const parts = [...(stopping ? ["stopping"] : []), elapsedText(now - since), label, ...(doing === "" ? [] : [doing])]
+    return Row.line(SafeText.cleanLine(parts.join(" · ")), {
       label: Row.span(`  ⧗ ${SafeText.cleanLine(id)} `, "accent"),
       style: "dim",
       cut: true
     })
-  )
+  })
   const rest = more > 0 ? [Row.line(`  … ${more} more running (/jobs has all)`, { style: "dim", cut: true })] : []
   return [...lines, ...rest].flatMap((line) => Row.rows(line, columns))
 }

@@ -5,6 +5,7 @@
  */
 import { Agents } from "@afterturn/agent/Agents"
 import * as HttpNode from "@afterturn/mcp/McpHttp/Node"
+import * as McpQuestions from "@afterturn/mcp/McpQuestions"
 import * as McpServer from "@afterturn/mcp/McpServer"
 import * as McpStdio from "@afterturn/mcp/McpStdio"
 import type { SessionId } from "@afterturn/session-log/SessionEvent"
@@ -19,6 +20,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
+import type { Policy } from "../Approve.js"
 import { fromError, usage } from "../CliError.js"
 import type { Handler } from "../Commands.js"
 import { mcpPrompts } from "../Compose/McpPrompts.js"
@@ -36,7 +38,7 @@ export interface McpCommandOptions {
   readonly http: Option.Option<number>
   readonly host: Option.Option<string>
   readonly allowHost: Option.Option<string>
-  readonly approve: Option.Option<"allow" | "deny">
+  readonly approve: Option.Option<Policy>
   readonly authority: Option.Option<"user" | "none">
   readonly quiet: Option.Option<Duration.Duration>
   readonly detachJobs: boolean
@@ -123,8 +125,8 @@ const open = (options: McpCommandOptions, isLocal: boolean) =>
       Layer.provideMerge(
         externalLayer({
           db,
-          approval: { policy },
-          bash: isLocal || policy === "allow",
+          approval: { policy, ask: McpQuestions.ask },
+          bash: isLocal || policy !== "deny",
           ...given("authority", options.authority),
           ...given("quietPeriod", options.quiet)
         })

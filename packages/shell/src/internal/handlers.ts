@@ -108,25 +108,37 @@ const inBackground = (handlers: JobHandlers, agent: Agent, job: CommandJob) =>
 
 /**
  * From the start on somebody is there for the end: this call, or, when it is interrupted, who ends the command. An interruption may come
- * before the start has answered, so the id is taken from the preparation.
+ * before the start has answered, so the id is taken from the preparation; and after the command went on in the background, where it is
+ * told of like any other.
  */
 const inForeground = (handlers: JobHandlers, agent: Agent, job: CommandJob, time: Duration.Duration) =>
   Effect.suspend(() => {
-    let started: JobId | undefined
+    let awaited: JobId | undefined
     const prepare = (id: JobId) => {
-      started = id
+      awaited = id
       return job.spec.prepare(id)
     }
+    const letGo = (id: JobId) =>
+      Effect.uninterruptible(
+        Effect.suspend(() => {
+          awaited = undefined
+          return handlers.jobs.background(id, agent.id)
+        })
+      )
     return Effect.onInterrupt(
       Effect.flatMap(handlers.jobs.start({ ...job.spec, foreground: true, prepare }), ({ id }) =>
-        // Nobody will show this end, so it is told like any other's.
-        Effect.tapError(collect(handlers, agent, job, id, time), () => handlers.jobs.background(id, agent.id))
+        collect(handlers, agent, job, id, time).pipe(
+          // Only now: what ended before the answer was put together is told by it.
+          Effect.tap((answer) => (isTerminal(answer.status) ? Effect.void : letGo(id))),
+          // Nobody will show this end, so it is told like any other's.
+          Effect.tapError(() => letGo(id))
+        )
       ),
-      () => (started === undefined ? Effect.void : end(handlers, agent, started, turnCancelled))
+      () => (awaited === undefined ? Effect.void : end(handlers, agent, awaited, turnCancelled))
     )
   })
 
-/** Waits for the end of a command, and for no longer than it may take: then it goes on in the background, or is ended. */
+/** Waits for the end of a command, and for no longer than it may take: then it is to go on in the background, or is ended. */
 const collect = Effect.fnUntraced(function* (
   handlers: JobHandlers,
   agent: Agent,
@@ -140,10 +152,7 @@ const collect = Effect.fnUntraced(function* (
   if (!options.enableRunInBackground) {
     yield* end(handlers, agent, id, { reason: `it took longer than ${Duration.format(time)}`, by: "host" })
   }
-  const answer = yield* answerOf(handlers, agent, job, id, true)
-  // Only now: what ended before the answer was put together is told by it.
-  if (!isTerminal(answer.status)) yield* jobs.background(id, agent.id)
-  return answer
+  return yield* answerOf(handlers, agent, job, id, true)
 })
 
 /** How long an end that was asked for is waited for: Jobs gives up on it before. */

@@ -46,6 +46,7 @@ const commandVariable = "AFTERTURN_COMMAND"
 const supervisorText = (opensPipe: boolean): string =>
   [
     `unset ${supervisorVariable}`,
+    closeOthers,
     opensPipe ? `exec ${pipe}<> <(:)` : "",
     `echo up >&${channel}`,
     `read -r __line <&${channel} || exit ${notGiven}`,
@@ -60,6 +61,12 @@ const supervisorText = (opensPipe: boolean): string =>
   ]
     .filter((line) => line !== "")
     .join("\n")
+
+/**
+ * Node closes its own files in what it starts, native modules do not: a command could read what is shown in a terminal of the host. The
+ * number of the folder's own file, which is closed by then, does no harm.
+ */
+const closeOthers = `for __fd in /dev/fd/*; do case \${__fd##*/} in [0-${channel}] | '*') ;; *) eval "exec \${__fd##*/}>&-" ;; esac; done`
 
 /** The shell of a command takes signals as the host's children do. */
 const shellText = `trap - ${signals}; exec "$BASH" -c '${load(commandVariable)}' bash`

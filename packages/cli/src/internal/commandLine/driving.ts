@@ -2,6 +2,7 @@
 import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"
 import * as Effect from "effect/Effect"
+import { policies } from "../../Approve.js"
 import { leaf } from "../cliCommand.js"
 import { anyText, argument, duration, flag, nonEmpty, oneOf, option, port, sessionId } from "../parameters.js"
 import { protocolOutput } from "../protocolOutput.js"
@@ -92,7 +93,8 @@ const chat = Command.make(
     text(
       "Talks to the agent of a session.",
       "At a terminal that is a screen with an input line. Through pipes, each line of stdin is a message and the assistant's text " +
-        "goes to stdout."
+        "goes to stdout.",
+      "/help names what the chat itself can do: show todos, jobs and subagents, read along with one (/watch AGENT), steer a goal."
     )
   )
 )
@@ -117,9 +119,9 @@ const mcp = Command.make(
     approve: option(
       "approve",
       "POLICY",
-      "Whether bash may run commands: allow or deny. Default: allow over stdio, where the client asks its user; over HTTP deny, and " +
-        "there is no bash.",
-      oneOf(["allow", "deny"])
+      "Whether bash may run commands: allow, deny, or ask, by which the client asks its user for each and denies where it cannot. " +
+        "Default: allow over stdio, where clients ask their user before they call; over HTTP deny, and there is no bash.",
+      oneOf(policies)
     ),
     authority: option(
       "authority",
