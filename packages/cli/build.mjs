@@ -44,7 +44,7 @@ export const build = async ({ keepFormer }) => {
     platform: "node",
     target: "node20",
     conditions: ["@afterturn/source"],
-    external: ["better-sqlite3", "@lydell/node-pty"],
+    external: ["better-sqlite3", "@lydell/node-pty", "pg-native"],
     // Less to read at each start; names stay, for stack traces.
     minifySyntax: true,
     minifyWhitespace: true,

@@ -4,6 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
 
 const resolve = (given: string | undefined, env: Readonly<Record<string, string>>) =>
   Database.resolve(Option.fromNullable(given)).pipe(
@@ -32,10 +33,44 @@ describe("Database.resolve", () => {
     })
   )
 
+  it.effect("refuses what begins like a server and is none, without repeating a password", () =>
+    Effect.gen(function* () {
+      for (const db of ["postgres:hidden", "postgres://me:hidden@", "postgresql:mysql://me:hidden@host/x"]) {
+        const error = yield* resolve(db, {})
+        assert.deepInclude(error, { code: "usage" })
+        assert.notInclude(JSON.stringify(error), "hidden")
+        assert.deepInclude(yield* resolve(undefined, { AFTERTURN_DB: db }), { code: "usage" })
+      }
+    })
+  )
+
   it.effect("says what to set where there is no place", () =>
     Effect.gen(function* () {
       const error = yield* resolve(undefined, {})
       assert.deepInclude(error, { code: "usage", exit: 2 })
     })
   )
+})
+
+describe("Database.target", () => {
+  it("tells servers from files, and shows no password", () => {
+    for (const db of [
+      "postgres://me:hidden@host:5433/sessions?sslmode=require",
+      "postgresql://me:hidden@host:5433/sessions",
+      "postgres:postgresql://me:hidden@host:5433/sessions?password=hidden"
+    ]) {
+      const target = Database.target(db)
+      assert.strictEqual(Database.shown(db), "postgres://me@host:5433/sessions")
+      if (target._tag !== "Server") assert.fail("expected a server")
+      assert.notInclude(JSON.stringify(target), "hidden")
+      assert.match(Redacted.value(target.url), /^postgres(ql)?:\/\/me:hidden@host:5433\/sessions/)
+    }
+    for (const [db, file] of [
+      ["sqlite:a.db", "a.db"],
+      ["./postgres:a.db", "./postgres:a.db"],
+      [":memory:", ":memory:"]
+    ] as const) {
+      assert.deepStrictEqual(Database.target(db), { _tag: "File", file })
+    }
+  })
 })

@@ -1,5 +1,5 @@
 import { examine, node } from "@afterturn/cli/Doctor"
-import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as NodeContext from "@effect/platform-node/NodeContext"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
@@ -18,6 +18,6 @@ describe("examine", () => {
         findings.map(({ check, ok }) => [check, ok]),
         ["node", "database", "sessions", "models", "time zones"].map((check) => [check, true])
       )
-    }).pipe(Effect.provide(NodeFileSystem.layer))
+    }).pipe(Effect.provide(NodeContext.layer))
   )
 })

@@ -7,7 +7,7 @@ import { contract } from "../support/contracts/SessionAlarms.js"
 import { postgres, withPostgres } from "../support/postgres.js"
 import { holder } from "../support/sessionLog.js"
 
-const log = SessionLog.layerSql().pipe(Layer.provide(Host.layer(holder("here"))))
+const log = SessionLog.layerSql({ leaseClock: "caller" }).pipe(Layer.provide(Host.layer(holder("here"))))
 
 contract("memory", SessionLog.layerMemory)
 contract("an SQLite file", Sqlite.layerSqlite({ filename: ":memory:" }))

@@ -7,6 +7,7 @@ import type { ConfigError } from "effect/ConfigError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
 
 const server = { host: "127.0.0.1", port: 5432 }
 
@@ -16,11 +17,10 @@ const answers = await new Promise<boolean>((resolve) => {
   socket.once("connect", () => socket.end())
 })
 
-const client = (parameters = "") =>
-  PgClient.layer({
-    url: Redacted.make(`postgres://postgres@${server.host}:${server.port}/test${parameters}`),
-    maxConnections: 8
-  })
+const urlOf = (parameters = ""): Redacted.Redacted =>
+  Redacted.make(`postgres://postgres@${server.host}:${server.port}/test${parameters}`)
+
+const client = (url = urlOf()) => PgClient.layer({ url, maxConnections: 8 })
 
 const execute = (statement: string) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(statement)).pipe(Effect.provide(client()))
@@ -35,9 +35,15 @@ const freshSchema = Effect.acquireRelease(
   (name) => Effect.orDie(execute(`DROP SCHEMA ${name} CASCADE`))
 )
 
+/** The URL of a database whose tables live in a schema of their own, dropped when the scope closes. */
+export const freshSchemaUrl: Effect.Effect<Redacted.Redacted, SqlError | ConfigError, Scope.Scope> = Effect.map(
+  freshSchema,
+  (name) => urlOf(`?options=${encodeURIComponent(`-c search_path=${name}`)}&application_name=${name}`)
+)
+
 /** A client whose tables live in a schema of their own, dropped when the layer's scope closes. */
 export const postgres: Layer.Layer<SqlClient.SqlClient, SqlError | ConfigError> = Layer.unwrapScoped(
-  Effect.map(freshSchema, (name) => client(`?options=${encodeURIComponent(`-c search_path=${name}`)}`))
+  Effect.map(freshSchemaUrl, client)
 )
 
 /** Declares tests that need the server: without one they show as skipped, but in CI, where they fail. */

@@ -13,6 +13,7 @@ import type { StoredHeader, StoredLease } from "@afterturn/session-log/SessionSt
 import { SessionStore } from "@afterturn/session-log/SessionStore"
 import * as SqliteStore from "@afterturn/session-log/SessionStore/Sqlite"
 import { FileSystem } from "@effect/platform/FileSystem"
+import type { Path } from "@effect/platform/Path"
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -40,7 +41,7 @@ export interface Finding {
  * @since 0.1.0
  * @category accessors
  */
-export const examine = (db: string): Effect.Effect<ReadonlyArray<Finding>, never, FileSystem> =>
+export const examine = (db: string): Effect.Effect<ReadonlyArray<Finding>, never, FileSystem | Path> =>
   Effect.map(
     Effect.all([Effect.succeed([node(process.versions.node)]), database(db), disk(db), spool(db), models, zones]),
     (findings) => findings.flat()
@@ -61,23 +62,43 @@ export const node = (version: string): Finding =>
 
 const database = (db: string): Effect.Effect<ReadonlyArray<Finding>, never, FileSystem> =>
   Effect.gen(function* () {
-    if (db !== ":memory:" && !(yield* Database.exists(db))) {
-      return [finding("database", true, `none yet at ${db}; the first run makes it`)]
+    const named = Database.target(db)
+    if (!(yield* Database.exists(db))) {
+      // A Node that the native module was not built for is found out here, not by the first run.
+      const version = yield* Effect.provide(engine, SqliteStore.layer({ filename: ":memory:" }))
+      return [
+        finding("database", true, `none yet at ${Database.shown(db)}; the first run makes it (SQLite ${version})`)
+      ]
+    }
+    if (named._tag === "Server") {
+      const { layer } = yield* Effect.promise(() => import("@afterturn/session-log/SessionStore/Postgres"))
+      return yield* Effect.provide(
+        Effect.all([version(named.place), leases]),
+        Layer.merge(layer({ url: named.url }), NodeHost.layer)
+      )
     }
     return yield* Effect.provide(
-      Effect.all([integrity(db), leases]),
-      Layer.merge(SqliteStore.layer({ filename: db }), NodeHost.layer)
+      Effect.all([integrity(named.file), leases]),
+      Layer.merge(SqliteStore.layer({ filename: named.file }), NodeHost.layer)
     )
-  }).pipe(Effect.catchAll(({ message }) => Effect.succeed([finding("database", false, message)])))
+  }).pipe(
+    Effect.catchTag("SqlError", (error) => Effect.fail({ message: String(error.cause) })),
+    Effect.catchAll(({ message }) => Effect.succeed([finding("database", false, message)]))
+  )
+
+const engine = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql.unsafe<{ readonly version: string }>("SELECT sqlite_version() AS version")
+  return row?.version ?? "unknown"
+})
 
 const integrity = (db: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const info = yield* SqliteStore.SqliteInfo
     const [row] = yield* sql.unsafe<{ readonly integrity_check: string }>("PRAGMA integrity_check(1)")
-    const [engine] = yield* sql.unsafe<{ readonly version: string }>("SELECT sqlite_version() AS version")
     const fault = row?.integrity_check === "ok" ? undefined : (row?.integrity_check ?? "no answer")
-    const kind = `SQLite ${engine?.version}, schema ${info.schemaVersion}, ${info.journalMode} on ${info.fileSystem.name}`
+    const kind = `SQLite ${yield* engine}, schema ${info.schemaVersion}, ${info.journalMode} on ${info.fileSystem.name}`
     return fault === undefined
       ? finding("database", true, `${db} is sound (${kind})`)
       : finding(
@@ -86,6 +107,13 @@ const integrity = (db: string) =>
           `${db} is damaged: ${fault}; restore a copy, or export what \`sessions verify\` finds sound`
         )
   }).pipe(Effect.catchTag("SqlError", ({ cause }) => Effect.succeed(finding("database", false, `${db}: ${cause}`))))
+
+const version = (place: string) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const [server] = yield* sql.unsafe<{ readonly server_version: string }>("SHOW server_version")
+    return finding("database", true, `${place} answers (PostgreSQL ${server?.server_version})`)
+  }).pipe(Effect.catchTag("SqlError", ({ cause }) => Effect.succeed(finding("database", false, `${place}: ${cause}`))))
 
 const pageSize = 500
 
@@ -132,10 +160,10 @@ const standing = (folder: string): string => {
 }
 
 const disk = (db: string): Effect.Effect<ReadonlyArray<Finding>> =>
-  db === ":memory:"
+  db === ":memory:" || Database.target(db)._tag === "Server"
     ? Effect.succeed([])
     : Effect.try(() => {
-        const folder = standing(path.dirname(path.resolve(db)))
+        const folder = standing(path.dirname(path.resolve(Database.shown(db))))
         const { bavail, bsize } = fs.statfsSync(folder)
         const free = bavail * bsize
         return free >= leastFree
@@ -146,9 +174,9 @@ const disk = (db: string): Effect.Effect<ReadonlyArray<Finding>> =>
         Effect.catchAll(({ error }) => Effect.succeed([finding("disk", false, `cannot be looked at: ${error}`)]))
       )
 
-const spool = (db: string): Effect.Effect<ReadonlyArray<Finding>, never, FileSystem> =>
+const spool = (db: string): Effect.Effect<ReadonlyArray<Finding>, never, FileSystem | Path> =>
   Effect.gen(function* () {
-    const folder = outputFolder(db)
+    const folder = yield* outputFolder(db)
     if (folder === undefined) return []
     const files = yield* FileSystem
     if (!(yield* files.exists(folder))) return [finding("job output", true, `none at ${folder}`)]

@@ -44,5 +44,10 @@ export class SessionLeases extends Context.Tag("@afterturn/session-log/SessionLe
     readonly acquire: (
       id: SessionId
     ) => Effect.Effect<Lease, SessionNotFound | SessionLeased | SessionStoreError, Scope.Scope>
+    /**
+     * Sessions that somebody drove who stopped without giving the lease up, which has expired since: his process died or was cut off.
+     * Those that have waited longest first, at most `limit`.
+     */
+    readonly expired: (limit: number) => Effect.Effect<ReadonlyArray<SessionId>, SessionStoreError>
   }
 >() {}

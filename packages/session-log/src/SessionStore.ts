@@ -9,6 +9,7 @@ import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
+import type * as Stream from "effect/Stream"
 import type { SessionId } from "./SessionEvent.js"
 
 /**
@@ -268,6 +269,14 @@ export class SessionStore extends Context.Tag("@afterturn/session-log/SessionSto
     readonly renewLease: (id: SessionId, epoch: number, expiresAt: number) => Effect.Effect<boolean, SessionStoreError>
     /** Gives a lease up, when it still is this epoch's. The epoch is remembered: the next holder gets a higher one. */
     readonly releaseLease: (id: SessionId, epoch: number) => Effect.Effect<void, SessionStoreError>
+    /**
+     * Sessions whose lease was not given up and has expired at `now`: their holders stopped without a word. Those that have waited
+     * longest first.
+     */
+    readonly expiredLeases: (query: {
+      readonly now: number
+      readonly limit: number
+    }) => Effect.Effect<ReadonlyArray<SessionId>, SessionStoreError>
     /** The alarms of a session, by key. */
     readonly alarms: (id: SessionId) => Effect.Effect<ReadonlyArray<StoredAlarm>, SessionStoreError>
     /**
@@ -282,6 +291,11 @@ export class SessionStore extends Context.Tag("@afterturn/session-log/SessionSto
     }) => Effect.Effect<ReadonlyArray<StoredAlarm>, SessionStoreError>
     /** When the earliest alarm strictly after an instant is due. */
     readonly nextAlarm: (after: number) => Effect.Effect<Option.Option<number>, SessionStoreError>
+    /**
+     * Sessions that another process appended to, as far as the store hears of it. It may miss some, and tell of one for nothing: a
+     * reader polls as well.
+     */
+    readonly changed: Stream.Stream<SessionId>
     /** Removes what nothing refers to: staged imports that were never published, events of removed sessions. */
     readonly gc: Effect.Effect<{ readonly events: number }, SessionStoreError>
   }

@@ -6,6 +6,7 @@ import { JobSpool } from "@afterturn/jobs/JobSpool"
 import { SessionId } from "@afterturn/session-log/SessionEvent"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import { assert, describe, it } from "@effect/vitest"
+import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import { workplace } from "../../support/afterturn.js"
 
@@ -23,19 +24,29 @@ describe("the output of jobs", () => {
   it.live("is kept beside the database, wherever the command runs", () =>
     Effect.gen(function* () {
       const { db, folder } = yield* workplace
-      assert.strictEqual(outputFolder(db), `${db}.jobs`)
-      assert.strictEqual(outputFolder("x.db"), path.join(process.cwd(), "x.db.jobs"))
+      assert.strictEqual(yield* outputFolder(db), `${db}.jobs`)
+      assert.strictEqual(yield* outputFolder("x.db"), path.join(process.cwd(), "x.db.jobs"))
       assert.strictEqual(path.dirname(path.dirname((yield* location(db)) ?? "")), `${db}.jobs`)
       // Nothing is made by looking.
       assert.deepStrictEqual(fs.readdirSync(folder), ["script.json"])
-    }).pipe(Effect.scoped)
+    }).pipe(Effect.scoped, Effect.provide(NodeContext.layer))
+  )
+
+  it.live("is kept on the machine's own disk with a database on a server", () =>
+    Effect.gen(function* () {
+      const db = "postgres://me:hidden@host:5433/sessions?x=hidden"
+      assert.strictEqual(yield* outputFolder(db), "/data/afterturn/me-host-5433-sessions.jobs")
+    }).pipe(
+      Effect.withConfigProvider(ConfigProvider.fromMap(new Map([["XDG_DATA_HOME", "/data"]]))),
+      Effect.provide(NodeContext.layer)
+    )
   )
 
   it.live("is kept in memory with a database in memory", () =>
     Effect.gen(function* () {
-      assert.isUndefined(outputFolder(":memory:"))
+      assert.isUndefined(yield* outputFolder(":memory:"))
       assert.isUndefined(yield* location(":memory:"))
-    })
+    }).pipe(Effect.provide(NodeContext.layer))
   )
 
   it.live("is removed when it is old by who drives sessions, not by who only looks", () =>

@@ -325,7 +325,7 @@ describe("a file that is no session log", () => {
         database.exec("INSERT INTO afterturn_migrations (migration_id, name) VALUES (9, 'x')")
       )
     },
-    /schema 9.*up to 3/
+    /schema 9.*up to 4/
   )
   refuses(
     "a newer schema that is still in the log of a crashed process",
@@ -340,7 +340,7 @@ describe("a file that is no session log", () => {
       fs.renameSync(copy, filename)
       fs.renameSync(`${copy}-wal`, `${filename}-wal`)
     },
-    /schema 9.*up to 3/
+    /schema 9.*up to 4/
   )
 
   it.scoped("is refused: a folder", () =>
@@ -423,7 +423,7 @@ describe("how a database is open", () => {
               fileSystem: (yield* Sqlite.SqliteInfo).fileSystem,
               journalMode: "wal",
               synchronous: durability ?? "normal",
-              schemaVersion: 3
+              schemaVersion: 4
             })
           })
         )

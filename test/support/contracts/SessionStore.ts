@@ -562,6 +562,25 @@ export const contract = <E>(name: string, store: Layer.Layer<SessionStore, E>): 
       })
     )
 
+    it.effect("finds the sessions whose holders let their lease expire, the longest ago first", () =>
+      Effect.gen(function* () {
+        const store = yield* SessionStore
+        const [late, early, live, free] = [yield* given([]), yield* given([]), yield* given([]), yield* given([])]
+        yield* acquire(late, "a", { now: 3_000, expiresAt: 3_020 })
+        yield* acquire(early, "a", { now: 3_000, expiresAt: 3_010 })
+        yield* acquire(live, "a", { now: 3_000, expiresAt: 3_031 })
+        const givenUp = yield* acquire(free, "a", { now: 3_000, expiresAt: 3_010 })
+        if (givenUp._tag === "acquired") yield* store.releaseLease(free, givenUp.lease.epoch)
+        const mine = new Set([late, early, live, free])
+        const expired = (limit: number) =>
+          Effect.map(store.expiredLeases({ now: 3_030, limit }), (ids) => ids.filter((id) => mine.has(id)))
+        assert.deepStrictEqual(yield* expired(1_000), [early, late])
+        yield* store.remove(early)
+        assert.deepStrictEqual(yield* expired(1_000), [late])
+        assert.deepStrictEqual(yield* store.expiredLeases({ now: 3_030, limit: 0 }), [])
+      })
+    )
+
     it.effect("names the types of a session with their first seq", () =>
       Effect.gen(function* () {
         const store = yield* SessionStore

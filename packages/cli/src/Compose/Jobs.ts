@@ -24,17 +24,28 @@ import type { Path } from "@effect/platform/Path"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import * as Database from "../Database.js"
 import type { Store } from "./Store.js"
 
 /**
- * The folder of the output of jobs: beside the database, `<file>.jobs`. None for a database in memory.
+ * The folder of the output of jobs: beside the database, `<file>.jobs`; for a server on this machine's own disk, in the data folder.
+ * None for a database in memory.
  *
  * @since 0.1.0
  * @category accessors
  */
-export const outputFolder = (db: string): string | undefined =>
-  db === ":memory:" ? undefined : `${path.resolve(db)}.jobs`
+export const outputFolder = (db: string): Effect.Effect<string | undefined, never, Path> => {
+  const named = Database.target(db)
+  if (named._tag === "File") {
+    return Effect.succeed(named.file === ":memory:" ? undefined : `${path.resolve(named.file)}.jobs`)
+  }
+  const name = named.place.replace(/^postgres:\/\//, "").replaceAll(/[^\w.-]+/g, "-")
+  return Effect.map(Database.dataFolder, (folder) =>
+    Option.getOrUndefined(Option.map(folder, (present) => path.join(present, `${name}.jobs`)))
+  )
+}
 
 /**
  * @since 0.1.0
@@ -54,11 +65,14 @@ export const jobsConfig: Layer.Layer<JobsConfig.JobsConfig> = JobsConfig.layer()
 export const spoolLayer = (
   db: string,
   options?: { readonly keepsAll?: boolean }
-): Layer.Layer<JobSpool.JobSpool, never, FileSystem | Path> => {
-  const directory = outputFolder(db)
-  if (directory === undefined) return JobSpool.layerMemory()
-  return FileSpool.layer({ directory, ...(options?.keepsAll === true ? { retention: Duration.infinity } : {}) })
-}
+): Layer.Layer<JobSpool.JobSpool, never, FileSystem | Path> =>
+  Layer.unwrapEffect(
+    Effect.map(outputFolder(db), (directory) =>
+      directory === undefined
+        ? JobSpool.layerMemory()
+        : FileSpool.layer({ directory, ...(options?.keepsAll === true ? { retention: Duration.infinity } : {}) })
+    )
+  )
 
 /**
  * Ends a process that a job's host left behind, where a dead host is cleaned up after.

@@ -20,7 +20,10 @@ import type { SessionStore, SessionStoreError } from "@afterturn/session-log/Ses
 import * as SqliteStore from "@afterturn/session-log/SessionStore/Sqlite"
 import { SubagentRun } from "@afterturn/subagent/SubagentEvents"
 import * as TodoLog from "@afterturn/todo/TodoLog"
+import type { SqlClient } from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Database from "../Database.js"
 
 /**
  * What reads and changes sessions.
@@ -48,21 +51,34 @@ const layerEventTypes = EventTypes.layerRegister(
 )
 
 /**
- * The sessions in a database file, which is made when there is none.
+ * The sessions in a database: in a file, which is made when there is none, or on a server.
  *
  * @since 0.1.0
  * @category layers
  */
-export const storeLayer = (db: string): Layer.Layer<Store, SessionStoreError> =>
+export const storeLayer = (
+  db: string,
+  options?: SessionLog.SessionLogOptions
+): Layer.Layer<Store | SqlClient, SessionStoreError> =>
   Layer.provideMerge(
     layerEventTypes,
-    SessionLog.layer().pipe(
+    SessionLog.layer(options).pipe(
       Layer.provide(NodeHost.layer),
-      Layer.provideMerge(
-        Layer.merge(EventTypes.layer, Layer.provideMerge(MailboxSql.layer(), SqliteStore.layer({ filename: db })))
-      )
+      Layer.provideMerge(Layer.merge(EventTypes.layer, Layer.provideMerge(MailboxSql.layer(), driver(db))))
     )
   )
+
+const driver = (db: string): Layer.Layer<SessionStore | SqlClient, SessionStoreError> => {
+  const named = Database.target(db)
+  if (named._tag === "File") return SqliteStore.layer({ filename: named.file })
+  // Loaded where there is a server only.
+  return Layer.unwrapEffect(
+    Effect.map(
+      Effect.promise(() => import("@afterturn/session-log/SessionStore/Postgres")),
+      ({ layer }) => layer({ url: named.url })
+    )
+  )
+}
 
 /**
  * No sessions: what a command that only looks finds where there is no database, so that looking makes none.

@@ -128,7 +128,7 @@ const atTerminal = (options: ChatOptions, happenings: Display.Happenings, questi
     yield* sayEnded(agent.id, output.line)
     if ((yield* log.lastSeq(agent.id)) < 0) return
     const given = [
-      typed("--db", options.db),
+      typed("--db", Option.map(options.db, Database.shown)),
       typed("--model", options.model),
       typed("--base-url", options.baseUrl)
     ].join("")

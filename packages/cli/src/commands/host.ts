@@ -37,6 +37,7 @@ export const host = (options: HostOptions): Handler =>
     const output = yield* Output
     const route = yield* Route.resolve(options.model)
     const db = yield* Database.resolve(options.db)
+    const place = Database.shown(db)
     const say = (text: string, facts: object) => output.note(output.json ? JSON.stringify(facts) : text)
     const driving = hostLayer({
       onDrive: (session) => say(`session ${session}: a reminder is due`, { session })
@@ -47,7 +48,8 @@ export const host = (options: HostOptions): Handler =>
       baseUrl: Option.getOrUndefined(options.baseUrl),
       approval: { policy: Approve.resolve(options.approve, route) }
     })
-    yield* Effect.zipRight(say(`waiting for reminders of the sessions in ${db}`, { host: db }), Effect.never).pipe(
-      Effect.provide(Layer.provideMerge(driving, agents))
-    )
+    yield* Effect.zipRight(
+      say(`waiting for reminders of the sessions in ${place}`, { host: place }),
+      Effect.never
+    ).pipe(Effect.provide(Layer.provideMerge(driving, agents)))
   }).pipe(Effect.mapError(fromError))

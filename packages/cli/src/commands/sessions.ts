@@ -239,7 +239,7 @@ export const gc = ({ db }: DbOption): Handler =>
       const store = yield* SessionStore
       const output = yield* Output
       const { events } = yield* store.gc
-      const directory = outputFolder(yield* Database.resolve(db))
+      const directory = yield* outputFolder(yield* Database.resolve(db))
       const jobOutputs = directory === undefined ? 0 : yield* asCliError(collectGarbage({ directory }))
       yield* output.line(
         output.json

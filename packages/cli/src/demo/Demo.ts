@@ -69,10 +69,10 @@ const prepare = (options: DemoOptions) =>
     const fileSystem = yield* FileSystem.FileSystem
     const path = yield* Path.Path
     const given = yield* Database.resolve(options.db)
-    if (given === ":memory:") {
+    if (given === ":memory:" || Database.target(given)._tag === "Server") {
       return yield* usage("--db: expected a file: the demo closes its database and opens it again")
     }
-    const db = path.resolve(given)
+    const db = path.resolve(Database.shown(given))
     const script = path.join(path.dirname(db), "demo.script.json")
     // Opening the database makes its folder.
     yield* Effect.scoped(Layer.build(storeLayer(db)))

@@ -18,10 +18,10 @@ export const withStore = (db: Option.Option<string>, body: Body): Handler =>
 export const withExistingStore = (db: Option.Option<string>, body: Body): Handler =>
   Effect.gen(function* () {
     const file = yield* Database.resolve(db)
-    if (file === ":memory:" || (yield* Database.exists(file))) return yield* Effect.provide(body, storeLayer(file))
+    if (yield* Database.exists(file)) return yield* Effect.provide(body, storeLayer(file))
     return yield* Effect.provide(body, emptyStoreLayer).pipe(
       Effect.catchTag("SessionNotFound", (error) =>
-        Effect.fail(failure("session_not_found", `${error.message}: there is no database ${file}`))
+        Effect.fail(failure("session_not_found", `${error.message}: there is no database ${Database.shown(file)}`))
       )
     )
   }).pipe(typed)

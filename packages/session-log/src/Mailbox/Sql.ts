@@ -25,7 +25,7 @@ export const layer = (
   Layer.effect(
     Mailbox,
     Effect.map(
-      Effect.flatMap(SqlClient.SqlClient, (sql) => openDatabase(sql, options?.busyTimeout)),
+      Effect.flatMap(SqlClient.SqlClient, (sql) => openDatabase(sql, options)),
       (database) => makeMailbox(makeSql(database))
     )
   )

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import { OrderedAlarms } from "../internal/alarms.js"
 import type { Head, LeaseRow, TypeRow } from "../internal/commit.js"
 import { blocks, decide, eventSize, storedLease, strictest } from "../internal/commit.js"
@@ -95,6 +96,7 @@ export const layer: Layer.Layer<SessionStore> = Layer.sync(SessionStore, () => {
       Effect.sync(() => {
         updateLease(session(id), epoch, (row) => ({ ...row, holder: null }))
       }),
+    expiredLeases: (query) => Effect.sync(() => expiredLeases(state, query)),
     alarms: (id) => Effect.sync(() => Array.from(session(id)?.alarms.values() ?? []).sort(byKey)),
     dueAlarms: (query) => Effect.sync(() => dueAlarms(state, query)),
     nextAlarm: (after) =>
@@ -102,6 +104,7 @@ export const layer: Layer.Layer<SessionStore> = Layer.sync(SessionStore, () => {
         const [next] = state.alarms.from(after)
         return Option.map(Option.fromNullable(next), ({ dueAt }) => dueAt)
       }),
+    changed: Stream.empty,
     // Closing a staging's scope drops it, and the collector of the runtime does the rest.
     gc: Effect.succeed({ events: 0 })
   }
@@ -279,6 +282,17 @@ const acquireLease = (state: State, request: AcquireRequest) => {
     lease: { sessionId: request.sessionId, epoch, ...request.holder, expiresAt: request.expiresAt }
   } as const
 }
+
+const expiredLeases = (
+  state: State,
+  { limit, now }: { readonly limit: number; readonly now: number }
+): ReadonlyArray<SessionId> =>
+  Array.from(state.sessions.values())
+    .flatMap(({ header: { id }, lease }) => (lease === undefined ? [] : (storedLease(id, lease) ?? [])))
+    .filter(({ expiresAt }) => expiresAt <= now)
+    .sort((a, b) => a.expiresAt - b.expiresAt || (a.sessionId < b.sessionId ? -1 : 1))
+    .slice(0, Math.max(limit, 0))
+    .map(({ sessionId }) => sessionId)
 
 const updateLease = (session: Session | undefined, epoch: number, update: (row: LeaseRow) => LeaseRow): boolean => {
   const row = session?.lease

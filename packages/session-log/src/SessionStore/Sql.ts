@@ -11,6 +11,7 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
 import { openDatabase } from "../internal/openDatabase.js"
 import { makeAlarms } from "../internal/sqlAlarms.js"
 import { makeCommit, makeWrites } from "../internal/sqlCommit.js"
@@ -33,6 +34,12 @@ export interface Options {
    * How long an import may be idle between two writes before `gc` takes it for crashed. Default 1 day.
    */
   readonly stagingMaxAge?: Duration.DurationInput
+  /**
+   * Whose clock says when a lease has expired. `database`: the server's, so that machines whose clocks disagree agree about leases.
+   * `caller`: the clock of the process, for tests that play time. Default: `database` on PostgreSQL; on SQLite there is but one machine
+   * and its clock.
+   */
+  readonly leaseClock?: "caller" | "database"
 }
 
 /**
@@ -44,7 +51,7 @@ export interface Options {
  */
 export const make = Effect.fnUntraced(function* (options?: Options) {
   const sql = yield* SqlClient.SqlClient
-  const database = yield* openDatabase(sql, options?.busyTimeout)
+  const database = yield* openDatabase(sql, options)
   const writes = makeWrites(database.dialect)
   const reclaim = makeReclaim(database)
   return SessionStore.of({
@@ -60,6 +67,7 @@ export const make = Effect.fnUntraced(function* (options?: Options) {
     ...makeSnapshots(database),
     ...makeLeases(database),
     ...makeAlarms(database),
+    changed: Stream.empty,
     gc: makeGc(database, reclaim, options?.stagingMaxAge ?? "1 day")
   })
 })

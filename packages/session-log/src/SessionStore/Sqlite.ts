@@ -190,7 +190,7 @@ const connect = (filename: string, setup: Setup): Effect.Effect<Connected, Sessi
   Effect.gen(function* () {
     const connection = yield* SqliteConnections.open(filename)
     const sql = yield* immediate(connection)
-    const database = Databases.make(sql, dialects.sqlite, setup.busyTimeout)
+    const database = Databases.make(sql, dialects.sqlite, { busyTimeout: setup.busyTimeout })
     const rows = yield* database.read((connection) =>
       Effect.forEach(pragmas(setup), (pragma) => unprepared(connection, `PRAGMA ${pragma}`))
     )

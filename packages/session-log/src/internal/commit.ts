@@ -11,19 +11,21 @@ export interface LeaseRow {
 export interface Head {
   readonly lastSeq: number
   readonly lease: LeaseRow | undefined
+  /** The present by which the lease was given, when that is not the caller's. */
+  readonly now?: number | undefined
 }
 
 export const storedLease = (sessionId: StoredLease["sessionId"], row: LeaseRow): StoredLease | undefined =>
   row.holder === null ? undefined : { sessionId, epoch: row.epoch, ...row.holder, expiresAt: row.expiresAt }
 
-const leaseRefusal = (request: CommitRequest, lease: LeaseRow | undefined): CommitResult | undefined => {
+const leaseRefusal = (request: CommitRequest, { lease, now = request.now }: Head): CommitResult | undefined => {
   if (request.epoch !== undefined) {
     return lease !== undefined && lease.holder !== null && lease.epoch === request.epoch
       ? undefined
       : { _tag: "lease-lost" }
   }
-  if (lease === undefined || lease.expiresAt <= request.now) return undefined
-  const held = storedLease(request.sessionId, lease)
+  if (lease === undefined || lease.expiresAt <= now) return undefined
+  const held = storedLease(request.sessionId, { ...lease, expiresAt: lease.expiresAt - now + request.now })
   return held === undefined ? undefined : { _tag: "leased", lease: held }
 }
 
@@ -32,7 +34,7 @@ const leaseRefusal = (request: CommitRequest, lease: LeaseRow | undefined): Comm
  */
 export const decide = (request: CommitRequest, head: Head | undefined): CommitResult => {
   if (head === undefined) return { _tag: "not-found" }
-  const refusal = leaseRefusal(request, head.lease)
+  const refusal = leaseRefusal(request, head)
   if (refusal !== undefined) return refusal
   return request.expectedSeq !== undefined && request.expectedSeq !== head.lastSeq
     ? { _tag: "conflict", actualSeq: head.lastSeq }

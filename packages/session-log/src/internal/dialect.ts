@@ -4,6 +4,10 @@ export interface Dialect {
   readonly text: (statement: string) => string
   /** Takes the write lock at once: a transaction that reads first and locks later fails on any other's write. */
   readonly begin: string
+  /** Tells what became of a transaction, of the number that `begin` answers, whose COMMIT was not answered. */
+  readonly outcome: string | undefined
+  /** The database's clock in milliseconds. `undefined`: it is that of the process. */
+  readonly clock: string | undefined
   /** A parameter where nothing else tells the server that it is an integer. */
   readonly integer: string
   readonly least: string
@@ -18,6 +22,8 @@ export const sqlite: Dialect = {
   name: "sqlite",
   text: (statement) => statement,
   begin: "BEGIN IMMEDIATE",
+  outcome: undefined,
+  clock: undefined,
   integer: "?",
   least: "min",
   forUpdate: "",
@@ -34,7 +40,9 @@ export const pg: Dialect = {
   name: "pg",
   text: numbered,
   // A row lock that another holds is waited for in slices, as on SQLite, so that the wait has an end.
-  begin: "BEGIN; SET LOCAL lock_timeout = '500ms'",
+  begin: "BEGIN; SET LOCAL lock_timeout = '500ms'; SELECT txid_current() AS xid",
+  outcome: "SELECT txid_status($1::bigint) AS status",
+  clock: "(extract(epoch FROM clock_timestamp()) * 1000)::bigint",
   integer: "?::bigint",
   least: "least",
   forUpdate: " FOR UPDATE",

@@ -25,7 +25,8 @@ export interface LeaseContext {
 }
 
 export const make = (context: LeaseContext): (typeof SessionLeases)["Service"] => ({
-  acquire: Effect.fn("SessionLeases.acquire")((id: SessionId) => acquire(context, id))
+  acquire: Effect.fn("SessionLeases.acquire")((id: SessionId) => acquire(context, id)),
+  expired: (limit) => withNow((now) => context.store.expiredLeases({ now, limit }))
 })
 
 type AcquireError = SessionNotFound | SessionLeased | SessionStoreError

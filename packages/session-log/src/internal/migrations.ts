@@ -130,6 +130,11 @@ const alarms = (pg: boolean): ReadonlyArray<string> => {
   ]
 }
 
+/** Of sessions that somebody holds, or held when he died. On no column that a heartbeat changes. */
+const leased = (): ReadonlyArray<string> => [
+  `CREATE INDEX afterturn_sessions_leased ON afterturn_sessions (id) WHERE lease_host IS NOT NULL`
+]
+
 const run = (statements: (pg: boolean) => ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -141,7 +146,8 @@ const run = (statements: (pg: boolean) => ReadonlyArray<string>) =>
 const migrations = {
   "0001_session_log": run(schema),
   "0002_mailbox": run(mailbox),
-  "0003_alarms": run(alarms)
+  "0003_alarms": run(alarms),
+  "0004_leased": run(leased)
 }
 
 /** The schema version that this release reads and writes: the number of the last migration. */

@@ -1,10 +1,9 @@
 import type { SqlClient } from "@effect/sql/SqlClient"
-import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { SessionStoreError } from "../SessionStore.js"
 import type { Dialect } from "./dialect.js"
 import { pg, sqlite } from "./dialect.js"
-import type { Database } from "./sqlDatabase.js"
+import type { Database, DatabaseOptions } from "./sqlDatabase.js"
 import * as Databases from "./sqlDatabase.js"
 import { prepare } from "./sqlSchema.js"
 
@@ -18,11 +17,8 @@ const dialectOf = (sql: SqlClient): Effect.Effect<Dialect, SessionStoreError> =>
 }
 
 /** A client's database, at this release's schema. */
-export const openDatabase = (
-  sql: SqlClient,
-  busyTimeout: Duration.DurationInput = "10 seconds"
-): Effect.Effect<Database, SessionStoreError> =>
+export const openDatabase = (sql: SqlClient, options?: DatabaseOptions): Effect.Effect<Database, SessionStoreError> =>
   Effect.flatMap(dialectOf(sql), (dialect) => {
-    const database = Databases.make(sql, dialect, busyTimeout)
+    const database = Databases.make(sql, dialect, options)
     return Effect.as(prepare(sql, database), database)
   })

@@ -2,6 +2,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import { EventTypes } from "../EventTypes.js"
 import { Host } from "../Host.js"
 import type { Projections } from "../Projection.js"
@@ -71,6 +72,7 @@ export const make = (
       snapshotEvery: options.snapshotEvery ?? 500
     })
     const leases = Leases.make({ store, tracker, host, ttlMillis, heartbeatMillis })
+    yield* Effect.forkScoped(Stream.runForEach(store.changed, (id) => Effect.sync(() => tracker.touch(id))))
     return { log: makeLog(engine, leases), projections, leases, alarms: Alarms.make(store) }
   })
 

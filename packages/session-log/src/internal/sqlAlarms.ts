@@ -47,11 +47,11 @@ const alarmOf = (row: Row): StoredAlarm => ({
 const first: StoredAlarm = { sessionId: "" as SessionId, key: "", dueAt: Number.MIN_SAFE_INTEGER }
 
 export const makeAlarms = (database: Database): Pick<Service, "alarms" | "dueAlarms" | "nextAlarm"> => {
-  const { dialect } = database
+  const { dialect, leaseClock } = database
   const selectDue = dialect.text(
     `SELECT a.session, a.key, a.due_at FROM afterturn_alarms a JOIN afterturn_sessions s ON s.id = a.session
      WHERE (a.due_at, a.session, a.key) > (${dialect.integer}, ?, ?) AND a.due_at <= ?
-       AND (s.lease_host IS NULL OR s.lease_expires_at <= ?)
+       AND (s.lease_host IS NULL OR s.lease_expires_at <= ${leaseClock ?? "?"})
      ORDER BY a.due_at, a.session, a.key LIMIT ?`
   )
   const selectNext = dialect.text("SELECT min(due_at) AS due_at FROM afterturn_alarms WHERE due_at > ?")
@@ -65,7 +65,14 @@ export const makeAlarms = (database: Database): Pick<Service, "alarms" | "dueAla
     dueAlarms: ({ after = first, limit, now, until }) =>
       Effect.map(
         database.read((connection) =>
-          query(connection, selectDue, [after.dueAt, after.sessionId, after.key, until, now, limit])
+          query(connection, selectDue, [
+            after.dueAt,
+            after.sessionId,
+            after.key,
+            until,
+            ...(leaseClock === undefined ? [now] : []),
+            limit
+          ])
         ),
         (rows) => rows.map(alarmOf)
       ),

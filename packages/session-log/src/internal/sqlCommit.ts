@@ -35,6 +35,8 @@ export interface Head {
   readonly segment: number
   lastSeq: number
   readonly lease: LeaseRow | undefined
+  /** The database's present, where leases go by it. */
+  readonly now?: number | undefined
 }
 
 export interface Writes {
@@ -205,14 +207,14 @@ export const makeCommit = (
   database: Database,
   writes: Writes
 ): ((requests: ReadonlyArray<CommitRequest>) => Effect.Effect<ReadonlyArray<CommitResult>, SessionStoreError>) => {
-  const { dialect } = database
+  const { dialect, leaseClock } = database
   const known = new KnownTypes()
   const writeAlarms = makeWriteAlarms(dialect)
   const selectHeads = sized(
     dialect,
     // Rows are locked in the order of their ids: two commits that share sessions cannot lock each other out.
     (count) =>
-      `SELECT id, segment, last_seq, ${leaseColumns} FROM afterturn_sessions WHERE id IN (${repeat("?", count)})${
+      `SELECT id, segment, last_seq, ${leaseColumns}${leaseClock === undefined ? "" : `, ${leaseClock} AS now`} FROM afterturn_sessions WHERE id IN (${repeat("?", count)})${
         dialect.forUpdate === "" ? "" : ` ORDER BY id${dialect.forUpdate}`
       }`
   )
@@ -236,7 +238,8 @@ export const makeCommit = (
         heads.set(row.id as string, {
           segment: Number(row.segment),
           lastSeq: Number(row.last_seq),
-          lease: leaseRow(row)
+          lease: leaseRow(row),
+          now: row.now === undefined ? undefined : Number(row.now)
         })
       }
     }

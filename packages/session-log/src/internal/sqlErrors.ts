@@ -52,6 +52,28 @@ const codeOf = (cause: unknown): string => {
 const reasonOf = (code: string): Reason =>
   sqliteReasons.find(([prefix]) => code.startsWith(prefix))?.[1] ?? otherReasons[code] ?? "unavailable"
 
+/** PostgreSQL is shut down or started, and what a socket says. Connection exceptions are a class of their own. */
+const lostCodes: ReadonlySet<string> = new Set([
+  "57P01",
+  "57P02",
+  "57P03",
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ENOTCONN",
+  "EPIPE",
+  "ETIMEDOUT"
+])
+
+/** What the driver of PostgreSQL says without a code when a connection ends under it. */
+const lostMessage =
+  /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect)/
+
+/** Whether the connection to the server was lost, or none was made. */
+export const isConnectionLoss = (cause: unknown): boolean => {
+  const code = codeOf(cause)
+  return lostCodes.has(code) || code.startsWith("08") || (cause instanceof Error && lostMessage.test(cause.message))
+}
+
 /** A row that may be there once only: the store's own statements never write one twice, so what is stored is at odds with itself. */
 const contradiction =
   "what is stored contradicts itself: an event stands where the next one belongs; see `afterturn sessions verify`"

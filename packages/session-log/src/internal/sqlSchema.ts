@@ -53,17 +53,15 @@ const unwrap = (error: { readonly cause?: unknown }): unknown =>
   error.cause instanceof SqlError ? error.cause.cause : (error.cause ?? error)
 
 /**
- * Brings the database to this release's schema. Of several processes that start at once one migrates; the others find it done,
- * or lose the race for the table of migrations and look again.
+ * Brings the database to this release's schema. Of several processes that start at once one migrates; the others wait and find it done.
  */
 export const prepare = (sql: SqlClient.SqlClient, database: Database): Effect.Effect<void, SessionStoreError> => {
   const step = Effect.gen(function* () {
     const version = yield* currentVersion(database)
     if (version > schemaVersion) return yield* newerSchema(version)
     if (version === schemaVersion) return
-    const client = database.dialect.name === "sqlite" ? yield* immediate(sql) : sql
-    yield* migrate.pipe(
-      Effect.provideService(SqlClient.SqlClient, client),
+    const migrated = database.dialect.name === "sqlite" ? migrateSqlite(sql) : migratePostgres(sql)
+    yield* migrated.pipe(
       Effect.mapError(asStoreError),
       // The migrator reports a failed migration, and a failed COMMIT, as a defect.
       Effect.catchAllDefect((defect) => Effect.fail(asStoreError(defect)))
@@ -75,11 +73,25 @@ export const prepare = (sql: SqlClient.SqlClient, database: Database): Effect.Ef
       })
     }
   })
-  return database.retryBusy(Effect.retry(step, { times: 5, while: lostRace }))
+  return database.retryBusy(step)
 }
 
-/** PostgreSQL when another process made the table in the same instant: a taken name in its catalog, a table, a type. */
-const takenName: ReadonlySet<unknown> = new Set(["23505", "42P07", "42710"])
+const migrateSqlite = (sql: SqlClient.SqlClient) =>
+  Effect.flatMap(immediate(sql), (client) => Effect.provideService(migrate, SqlClient.SqlClient, client))
 
-const lostRace = (error: SessionStoreError): boolean =>
-  takenName.has((error.cause as { readonly code?: unknown } | undefined)?.code)
+/** One at a time a schema, from the table of migrations on: the migrator alone loses races for that. */
+const migratePostgres = (sql: SqlClient.SqlClient) => {
+  const alone = <A, E>(body: Effect.Effect<A, E>) =>
+    sql.withTransaction(
+      sql`SET LOCAL lock_timeout = '500ms'`.pipe(
+        Effect.zipRight(
+          sql`SELECT pg_advisory_xact_lock(hashtext('${sql.literal(table)}'), hashtext(coalesce(current_schema(), '')))`
+        ),
+        Effect.zipRight(body)
+      )
+    )
+  const makeTable = sql`CREATE TABLE IF NOT EXISTS ${sql(table)} (
+    migration_id integer PRIMARY KEY, created_at timestamptz NOT NULL DEFAULT now(), name text NOT NULL
+  )`
+  return Effect.zipRight(alone(makeTable), alone(Effect.provideService(migrate, SqlClient.SqlClient, sql)))
+}

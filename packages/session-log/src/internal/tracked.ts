@@ -44,10 +44,15 @@ export interface Tracker {
   readonly get: (id: SessionId) => Tracked | undefined
   readonly of: (id: SessionId) => Tracked
   readonly forget: (id: SessionId) => void
+  /** Something may have been stored: those that follow the session look. */
+  readonly touch: (id: SessionId) => void
 }
 
 export const make = (capacity: number): Tracker => {
   const sessions = new Map<SessionId, Tracked>()
+  const touch = (id: SessionId): void => {
+    for (const watcher of sessions.get(id)?.watchers ?? []) signal(watcher, -1)
+  }
   const trim = (): void => {
     // Pinned sessions met on the way go to the back, so that the next trim does not meet them again.
     for (let attempt = 0; attempt < 16; attempt++) {
@@ -78,8 +83,9 @@ export const make = (capacity: number): Tracker => {
       if (tracked === undefined) return
       tracked.checked = false
       tracked.lastSeq = undefined
-      for (const watcher of tracked.watchers) signal(watcher, -1)
-    }
+      touch(id)
+    },
+    touch
   }
 }
 

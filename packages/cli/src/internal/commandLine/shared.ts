@@ -8,8 +8,9 @@ export const text = (...paragraphs: ReadonlyArray<string>) =>
 
 export const db = option(
   "db",
-  "FILE",
-  "The database. Default: $AFTERTURN_DB, else afterturn/afterturn.db in the XDG data folder.",
+  "DATABASE",
+  "The database: a file, or postgres://user@host/database. Default: $AFTERTURN_DB, else afterturn/afterturn.db in the XDG data folder. " +
+    "A password is better kept in $AFTERTURN_DB or in $PGPASSWORD, where other users of the machine cannot see it.",
   nonEmpty
 )
 
