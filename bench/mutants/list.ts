@@ -71,25 +71,11 @@ export const mutants: ReadonlyArray<Mutant> = [
     seeds: 200
   },
   {
-    name: "a round of a goal is opened on what was true before",
-    file: "packages/goals/src/GoalDriver.ts",
-    snippet: "agent.followup(text(source, body), { expectedSeq: asOfSeq })",
-    instead: "Effect.delay(agent.followup(text(source, body)), 0)",
-    seeds: 400
-  },
-  {
     name: "a local time that clocks skip comes when they change",
     file: "packages/schedule/src/internal/calendar.ts",
     snippet: "      passed?.skipped(label, resolved.gap)\n",
     instead: "      if (skipped > 0) return resolved.gap.at\n",
     seeds: 200
-  },
-  {
-    name: "off by one at the end of a gap",
-    file: "packages/schedule/src/internal/calendar.ts",
-    snippet: "labelAtOrAfter(calendar, resolved.gap.end)",
-    instead: "labelAtOrAfter(calendar, resolved.gap.end + 1)",
-    seeds: 400
   },
   {
     name: "one occurrence too few is counted as missed",
@@ -99,25 +85,11 @@ export const mutants: ReadonlyArray<Mutant> = [
     seeds: 100
   },
   {
-    name: "the store takes the appends of a host whose lease is another's",
-    file: "packages/session-log/src/internal/commit.ts",
-    snippet: "  const refusal = leaseRefusal(request, head.lease)",
-    instead: "  const refusal = undefined as ReturnType<typeof leaseRefusal>",
-    seeds: 400
-  },
-  {
     name: "a lease is not given up",
     file: "packages/session-log/src/internal/leases.ts",
     snippet: "Effect.catchAll(context.store.releaseLease(lease.sessionId, lease.epoch), (error) =>",
     instead: "Effect.catchAll(Effect.void as ReturnType<typeof context.store.releaseLease>, (error) =>",
     seeds: 20
-  },
-  {
-    name: "a notice is composed on what was true before",
-    file: "packages/jobs/src/JobDelivery.ts",
-    snippet: "    expectedSeq: asOfSeq,\n    events: mutes",
-    instead: "    events: mutes",
-    seeds: 400
   },
   {
     name: "jobs that a dead host left open stay open",

@@ -167,6 +167,7 @@ export const stop = <R>(stage: Stage<R>, host: LiveHost<R>): Effect.Effect<void>
       Effect.asVoid(
         Effect.suspend(() => {
           host.gate.isDead = true
+          stage.ended.set(`${host.name} (${host.pid})`, host.fibers)
           return Deferred.succeed(host.gate.died, undefined)
         })
       )
