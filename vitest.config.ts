@@ -2,12 +2,12 @@ import { defineConfig } from "vitest/config"
 
 const conditions = ["@afterturn/source"]
 
-// `vitest run` takes the fast tests, `vitest run --mode slow` the *.slow.test.ts ones.
+// `vitest run` takes the fast tests, `vitest run --mode slow` the *.slow.test.ts ones, and *.fuzz.test.ts with many more runs.
 export default defineConfig(({ mode }) => ({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
-    include: [mode === "slow" ? "test/**/*.slow.test.ts" : "test/**/*.test.ts"],
+    include: [mode === "slow" ? "test/**/*.{slow,fuzz}.test.ts" : "test/**/*.test.ts"],
     exclude: [...(mode === "slow" ? [] : ["**/*.slow.test.ts"]), "**/node_modules/**", "test/**/fixtures/**"],
     passWithNoTests: mode === "slow",
     testTimeout: mode === "slow" ? 300_000 : 20_000,

@@ -64,7 +64,11 @@ const database = (db: string): Effect.Effect<ReadonlyArray<Finding>, never, File
   Effect.gen(function* () {
     const named = Database.target(db)
     if (!(yield* Database.exists(db))) {
-      return [finding("database", true, `none yet at ${Database.shown(db)}; the first run makes it`)]
+      // A Node that the native module was not built for is found out here, not by the first run.
+      const version = yield* Effect.provide(engine, SqliteStore.layer({ filename: ":memory:" }))
+      return [
+        finding("database", true, `none yet at ${Database.shown(db)}; the first run makes it (SQLite ${version})`)
+      ]
     }
     if (named._tag === "Server") {
       const { layer } = yield* Effect.promise(() => import("@afterturn/session-log/SessionStore/Postgres"))
@@ -77,16 +81,24 @@ const database = (db: string): Effect.Effect<ReadonlyArray<Finding>, never, File
       Effect.all([integrity(named.file), leases]),
       Layer.merge(SqliteStore.layer({ filename: named.file }), NodeHost.layer)
     )
-  }).pipe(Effect.catchAll(({ message }) => Effect.succeed([finding("database", false, message)])))
+  }).pipe(
+    Effect.catchTag("SqlError", (error) => Effect.fail({ message: String(error.cause) })),
+    Effect.catchAll(({ message }) => Effect.succeed([finding("database", false, message)]))
+  )
+
+const engine = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql.unsafe<{ readonly version: string }>("SELECT sqlite_version() AS version")
+  return row?.version ?? "unknown"
+})
 
 const integrity = (db: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const info = yield* SqliteStore.SqliteInfo
     const [row] = yield* sql.unsafe<{ readonly integrity_check: string }>("PRAGMA integrity_check(1)")
-    const [engine] = yield* sql.unsafe<{ readonly version: string }>("SELECT sqlite_version() AS version")
     const fault = row?.integrity_check === "ok" ? undefined : (row?.integrity_check ?? "no answer")
-    const kind = `SQLite ${engine?.version}, schema ${info.schemaVersion}, ${info.journalMode} on ${info.fileSystem.name}`
+    const kind = `SQLite ${yield* engine}, schema ${info.schemaVersion}, ${info.journalMode} on ${info.fileSystem.name}`
     return fault === undefined
       ? finding("database", true, `${db} is sound (${kind})`)
       : finding(

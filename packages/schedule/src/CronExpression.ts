@@ -43,15 +43,15 @@ const fields: readonly [Field, Field, Field, Field, Field] = [
   { name: "day-of-week", least: 0, most: 7, names: weekdayNames, example: "1-5" }
 ]
 
-const nicknames: Readonly<Record<string, string>> = {
-  "@yearly": "0 0 1 1 *",
-  "@annually": "0 0 1 1 *",
-  "@monthly": "0 0 1 * *",
-  "@weekly": "0 0 * * 0",
-  "@daily": "0 0 * * *",
-  "@midnight": "0 0 * * *",
-  "@hourly": "0 * * * *"
-}
+const nicknames: ReadonlyMap<string, string> = new Map([
+  ["@yearly", "0 0 1 1 *"],
+  ["@annually", "0 0 1 1 *"],
+  ["@monthly", "0 0 1 * *"],
+  ["@weekly", "0 0 * * 0"],
+  ["@daily", "0 0 * * *"],
+  ["@midnight", "0 0 * * *"],
+  ["@hourly", "0 * * * *"]
+])
 
 /** The longest month of each name. */
 const longest = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
@@ -87,7 +87,7 @@ export const parse = (expression: string, path = "expression"): Either.Either<Cr
 }
 
 const wrongShape = (expression: string, texts: ReadonlyArray<string>, path: string) => {
-  const nickname = nicknames[expression.trim().toLowerCase()]
+  const nickname = nicknames.get(expression.trim().toLowerCase())
   if (nickname !== undefined) {
     return refuse(
       "invalid_rule",

@@ -11,7 +11,7 @@ import type * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import { copy } from "./internal/json.js"
 import { mark } from "./internal/made.js"
-import { describe } from "./internal/parseError.js"
+import { decoder, describe } from "./internal/parseError.js"
 import type { EventInput, SessionEvent } from "./SessionEvent.js"
 
 /**
@@ -71,7 +71,7 @@ export const make = <const Type extends string, A, I>(
 ): EventType<Type, A, I> => {
   const strict = { onExcessProperty: "error" } as const
   const encode = Schema.encodeSync(schema, strict)
-  const decode = Schema.decodeUnknownEither(schema, strict)
+  const decode = decoder(schema)
   const ignorable = options?.ignorable ?? false
   const self: EventType<Type, A, I> = {
     type,

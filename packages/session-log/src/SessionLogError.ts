@@ -1,6 +1,8 @@
 /**
  * What may go wrong with a session. `SessionLog` exports the same names.
  *
+ * Numbers that come from what is stored are any number: a damaged row must not keep its own error from being made.
+ *
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
@@ -63,7 +65,7 @@ export class SessionLeased extends Schema.TaggedError<SessionLeased>("@afterturn
   "SessionLeased",
   {
     sessionId: SessionId,
-    holder: Schema.Struct({ host: Schema.String, bootId: Schema.String, pid: Schema.Int, startedAt: Schema.String }),
+    holder: Schema.Struct({ host: Schema.String, bootId: Schema.String, pid: Schema.Number, startedAt: Schema.String }),
     expiresAt: Instant
   }
 ) {
@@ -116,7 +118,7 @@ export class EventRejected extends Schema.TaggedError<EventRejected>("@afterturn
  */
 export class UnknownEventType extends Schema.TaggedError<UnknownEventType>("@afterturn/session-log/UnknownEventType")(
   "UnknownEventType",
-  { sessionId: SessionId, type: Schema.String, seq: Schema.Int }
+  { sessionId: SessionId, type: Schema.String, seq: Schema.Number }
 ) {
   override get message(): string {
     return `session "${this.sessionId}" holds an event of unknown type "${this.type}" at seq ${this.seq}; it can be read and exported, not continued`
@@ -131,7 +133,7 @@ export class UnknownEventType extends Schema.TaggedError<UnknownEventType>("@aft
  */
 export class SessionLogCorrupt extends Schema.TaggedError<SessionLogCorrupt>(
   "@afterturn/session-log/SessionLogCorrupt"
-)("SessionLogCorrupt", { sessionId: SessionId, seq: Schema.Int, reason: Schema.String }) {
+)("SessionLogCorrupt", { sessionId: SessionId, seq: Schema.Number, reason: Schema.String }) {
   override get message(): string {
     return `session "${this.sessionId}" is corrupt at seq ${this.seq}: ${this.reason}`
   }
@@ -145,7 +147,7 @@ export class SessionLogCorrupt extends Schema.TaggedError<SessionLogCorrupt>(
  */
 export class SessionVersionUnsupported extends Schema.TaggedError<SessionVersionUnsupported>(
   "@afterturn/session-log/SessionVersionUnsupported"
-)("SessionVersionUnsupported", { sessionId: Schema.String, version: Schema.Int, supported: Schema.Int }) {
+)("SessionVersionUnsupported", { sessionId: Schema.String, version: Schema.Number, supported: Schema.Int }) {
   override get message(): string {
     return `session "${this.sessionId}" was written by a newer version (header version ${this.version}, this release reads ${this.supported})`
   }

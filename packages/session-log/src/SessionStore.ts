@@ -20,6 +20,7 @@ import type { SessionId } from "./SessionEvent.js"
  * - `read-only`: the file, the folder or the connection does not allow writing
  * - `not-a-database`: the file is no database, is empty, or is damaged; it was left untouched
  * - `newer-schema`: written by a newer version of this software; it was left untouched
+ * - `damaged`: what is stored of a session contradicts itself; verification says where
  * - `unavailable`: anything else, see `cause`
  *
  * @since 0.1.0
@@ -28,7 +29,7 @@ import type { SessionId } from "./SessionEvent.js"
 export class SessionStoreError extends Schema.TaggedError<SessionStoreError>(
   "@afterturn/session-log/SessionStoreError"
 )("SessionStoreError", {
-  reason: Schema.Literal("busy", "full", "read-only", "not-a-database", "newer-schema", "unavailable"),
+  reason: Schema.Literal("busy", "full", "read-only", "not-a-database", "newer-schema", "damaged", "unavailable"),
   message: Schema.String,
   cause: Schema.optional(Schema.Defect)
 }) {}

@@ -12,7 +12,7 @@ import { EventTypes } from "./EventTypes.js"
 import type { Fold } from "./internal/fold.js"
 import { apply, decodeState, encodeState, fromInitial, problemOf } from "./internal/fold.js"
 import { describe } from "./internal/parseError.js"
-import { decodeRow, isCount, isMillis, unsupported } from "./internal/rows.js"
+import { decodeRow, headerProblem, isCount, isMillis, unsupported } from "./internal/rows.js"
 import type { Any, Projection } from "./Projection.js"
 import type { SessionEvent, SessionId } from "./SessionEvent.js"
 import type { SessionVersionUnsupported } from "./SessionLogError.js"
@@ -29,7 +29,7 @@ import { SessionStore } from "./SessionStore.js"
  */
 export const SessionFault = Schema.Struct({
   part: Schema.Literal("header", "event", "snapshot", "lease"),
-  seq: Schema.optionalWith(Schema.Int, { exact: true }),
+  seq: Schema.optionalWith(Schema.Number, { exact: true }),
   key: Schema.optionalWith(Schema.String, { exact: true }),
   reason: Schema.String
 })
@@ -80,13 +80,8 @@ export const verify: (
 })
 
 const headerFault = (header: StoredHeader): SessionFault | null => {
-  const fault = (reason: string): SessionFault => ({ part: "header", reason })
-  if (!isMillis(header.createdAt)) return fault(`expected createdAt in milliseconds, got ${header.createdAt}`)
-  if (!isCount(header.delegationDepth)) return fault(`expected a delegationDepth from 0, got ${header.delegationDepth}`)
-  if (!isCount(header.seedLength) || header.seedLength > header.lastSeq + 1) {
-    return fault(`expected a seedLength from 0 through ${header.lastSeq + 1}, got ${header.seedLength}`)
-  }
-  return null
+  const reason = headerProblem(header)
+  return reason === undefined ? null : { part: "header", reason }
 }
 
 const rangeFault = (header: StoredHeader, snapshots: ReadonlyArray<StoredSnapshot>): SessionFault | null => {

@@ -209,11 +209,20 @@ const invalid = (problems: InvalidScript["problems"], file: string | undefined):
 const jsonProblem = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).replace(/\s+/g, " ")
 
-const problemsOf = (error: ParseResult.ParseError): InvalidScript["problems"] =>
-  ParseResult.ArrayFormatter.formatErrorSync(error).map((issue) => ({
-    path: pathText(issue.path),
-    problem: issue.message
-  }))
+const problemsOf = (error: ParseResult.ParseError): InvalidScript["problems"] => {
+  try {
+    return ParseResult.ArrayFormatter.formatErrorSync(error).map((issue) => ({
+      path: pathText(issue.path),
+      problem: issue.message.length <= maxProblem ? issue.message : `${issue.message.slice(0, maxProblem)}…`
+    }))
+  } catch {
+    // The formatter quotes the value, and overflows the stack on one that is nested some thousand levels deep.
+    return [{ path: "", problem: "expected a script, got a value that is nested too deep to show" }]
+  }
+}
+
+/** Characters of a problem, which quotes what it is about. */
+const maxProblem = 1_000
 
 const pathText = (path: ReadonlyArray<PropertyKey>): string =>
   path.reduce<string>(

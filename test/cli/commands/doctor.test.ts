@@ -15,7 +15,7 @@ describe("doctor", () => {
       const { code, stderr, stdout } = yield* doctor(db, keyed)
       assert.deepStrictEqual({ code, stderr }, { code: 0, stderr: "" })
       assert.match(stdout, /^ok {4}node +\d+\.\d+\.\d+$/m)
-      assert.include(stdout, `none yet at ${db}; the first run makes it`)
+      assert.include(stdout, `none yet at ${db}; the first run makes it (SQLite 3.`)
       assert.match(stdout, /^ok {4}disk +[\d.]+ MiB free at /m)
       assert.match(stdout, /^ok {4}models +OPENAI_API_KEY set$/m)
       assert.match(stdout, /^ok {4}time zones +\d+ known, /m)

@@ -245,8 +245,12 @@ const lastChange = (fs: FileSystem.FileSystem, path: Path.Path, folder: string):
   })
 
 const changedAt = (fs: FileSystem.FileSystem, path: string): Effect.Effect<number, PlatformError> =>
-  Effect.map(fs.stat(path), ({ mtime }) =>
-    Option.match(mtime, { onNone: () => Infinity, onSome: (date) => date.getTime() })
+  fs.stat(path).pipe(
+    Effect.map(({ mtime }) => Option.match(mtime, { onNone: () => Infinity, onSome: (date) => date.getTime() })),
+    // Another process removes old output too, and a link may lead nowhere: that is no reason to keep the rest.
+    Effect.catchTag("SystemError", (error) =>
+      error.reason === "NotFound" ? Effect.succeed(Infinity) : Effect.fail(error)
+    )
   )
 
 const asSpoolError = <A, R>(

@@ -48,5 +48,7 @@ export const segmentName = ({ final, offset }: Pick<Segment, "offset" | "final">
 
 export const parseSegmentName = (name: string): Pick<Segment, "offset" | "final"> | undefined => {
   const [, offset, final] = /^(\d{16})(\.final)?\.out$/.exec(name) ?? []
-  return offset === undefined ? undefined : { offset: Number(offset), final: final !== undefined }
+  return offset === undefined || !Number.isSafeInteger(Number(offset))
+    ? undefined
+    : { offset: Number(offset), final: final !== undefined }
 }

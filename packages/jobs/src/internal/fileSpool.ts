@@ -167,12 +167,18 @@ export const listSegments = (
     found.sort((one, other) => one.offset - other.offset)
     const last = found.at(-1)
     if (last === undefined) return undefined
-    const info = yield* orNothing(disk.fs.stat(disk.path.join(folder, segmentName(last))))
-    if (info === undefined) return undefined
-    return found.map((segment, index) => ({
+    const sizes = yield* Effect.forEach(found, (segment) =>
+      Effect.map(orNothing(disk.fs.stat(disk.path.join(folder, segmentName(segment)))), (info) =>
+        Number(info?.size ?? 0)
+      )
+    )
+    const whole = found.map((segment, index) => ({
       ...segment,
-      length: (found[index + 1]?.offset ?? segment.offset + Number(info.size)) - segment.offset
+      length: Math.min(sizes[index] ?? 0, (found[index + 1]?.offset ?? Number.MAX_SAFE_INTEGER) - segment.offset)
     }))
+    // What stands before a hole counts as dropped: nobody knows what, and how much, was there.
+    const hole = whole.findLastIndex(({ length, offset }, index) => offset + length < (whole[index + 1]?.offset ?? 0))
+    return whole.slice(hole + 1)
   })
 
 /** What does not exist is `undefined`. */

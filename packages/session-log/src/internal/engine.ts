@@ -4,10 +4,11 @@ import type { EventTypes } from "../EventTypes.js"
 import type { SessionId } from "../SessionEvent.js"
 import type { SessionVersionUnsupported } from "../SessionLogError.js"
 import { SessionNotFound } from "../SessionLogError.js"
-import type { SessionStore, SessionStoreError, StoredHeader } from "../SessionStore.js"
+import type { SessionStore, StoredHeader } from "../SessionStore.js"
+import { SessionStoreError } from "../SessionStore.js"
 import type { Committer } from "./committer.js"
 import { withNow } from "./now.js"
-import { unsupported } from "./rows.js"
+import { headerProblem, unsupported } from "./rows.js"
 import type { Tracker } from "./tracked.js"
 import { knownLastSeq, learnLastSeq } from "./tracked.js"
 
@@ -43,9 +44,19 @@ export const readableHeader = (
   id: SessionId
 ): Effect.Effect<StoredHeader, SessionNotFound | SessionVersionUnsupported | SessionStoreError> =>
   Effect.flatMap(requireHeader(engine, id), (header) => {
-    const problem = unsupported(header)
+    const problem = unsupported(header) ?? damaged(header)
     return problem === undefined ? Effect.succeed(header) : Effect.fail(problem)
   })
+
+const damaged = (header: StoredHeader): SessionStoreError | undefined => {
+  const problem = headerProblem(header)
+  return problem === undefined
+    ? undefined
+    : new SessionStoreError({
+        reason: "damaged",
+        message: `the header of session "${header.id}" is damaged: ${problem}`
+      })
+}
 
 /** The seq of the last event of a session that this release reads, without a query when this process drives it. */
 export const readableLastSeq = (

@@ -6,6 +6,7 @@ import type { Projection } from "../Projection.js"
 import type { SessionEvent, SessionId } from "../SessionEvent.js"
 import type { SessionLogCorrupt } from "../SessionLogError.js"
 import type { SessionStore, SessionStoreError, StoredHeader, StoredSnapshot } from "../SessionStore.js"
+import { decoder } from "./parseError.js"
 import { corrupt } from "./rows.js"
 
 /** How far a projection has been folded. */
@@ -56,7 +57,7 @@ const isInRange = (snapshot: StoredSnapshot, initial: Fold<unknown>, header: Sto
   Number.isInteger(snapshot.seq) && snapshot.seq >= initial.asOfSeq && snapshot.seq <= header.lastSeq
 
 export const decodeState = <State, Encoded>(projection: Projection<State, Encoded>, text: string) =>
-  Schema.decode(Schema.parseJson(projection.schema))(text)
+  decoder(Schema.parseJson(projection.schema), {})(text)
 
 export const encodeState = <State, Encoded>(projection: Projection<State, Encoded>, value: State) =>
   Schema.encode(Schema.parseJson(projection.schema))(value)

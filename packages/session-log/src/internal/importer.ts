@@ -7,7 +7,7 @@ import { headerVersion, SessionEvent, SessionHeader } from "../SessionEvent.js"
 import { ImportRejected } from "../SessionLogError.js"
 import type { NewStoredEvent, StoredHeader } from "../SessionStore.js"
 import { copy, formatPath } from "./json.js"
-import { describe } from "./parseError.js"
+import { decoder, describe } from "./parseError.js"
 import { newRow } from "./rows.js"
 
 /** Reads an export line by line. Synchronous; nothing is stored here. */
@@ -113,9 +113,8 @@ const parse = (text: string): Either.Either<unknown, string> =>
     catch: (error) => (error instanceof Error ? error.message : String(error))
   })
 
-const strict = { onExcessProperty: "error" } as const
-const decodeHeader = Schema.decodeUnknownEither(SessionHeader, strict)
-const decodeEvent = Schema.decodeUnknownEither(SessionEvent, strict)
+const decodeHeader = decoder(SessionHeader)
+const decodeEvent = decoder(SessionEvent)
 const hasVersion = Schema.is(Schema.Struct({ version: Schema.Int }))
 
 const readHeader = (state: State, value: unknown): Read => {

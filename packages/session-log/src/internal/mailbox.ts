@@ -3,13 +3,14 @@ import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as ParseResult from "effect/ParseResult"
+import type { ParseError } from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import type { CommandHandler, CommandType, Mailbox } from "../Mailbox.js"
 import { CommandUnanswered } from "../MailboxError.js"
 import type { SessionId } from "../SessionEvent.js"
 import type { SessionStoreError } from "../SessionStore.js"
 import { now } from "./now.js"
+import { decoder, describe } from "./parseError.js"
 
 type Service = Context.Tag.Service<Mailbox>
 
@@ -50,6 +51,12 @@ const Answer = Schema.parseJson(
     Schema.Struct({ ok: Schema.Literal(false), detail: Schema.String })
   )
 )
+
+/** Who is newer may say more. */
+const lenient = {}
+
+const decodeCommand = decoder(Command, lenient)
+const decodeAnswer = decoder(Answer, lenient)
 
 export const makeMailbox = (letters: Letters): Service => ({
   send: (session, type, input, options) => {
@@ -115,12 +122,10 @@ const open = <Input, InputEncoded, A, AEncoded>(
   text: string
 ): Effect.Effect<A, string> =>
   Effect.gen(function* () {
-    const answer = yield* Schema.decode(Answer)(text)
+    const answer = yield* decodeAnswer(text)
     if (!answer.ok) return yield* Effect.fail(answer.detail)
-    return yield* Schema.decodeUnknown(type.answer)(answer.value)
-  }).pipe(Effect.mapError((error) => (typeof error === "string" ? error : describe(error))))
-
-const describe = (error: ParseResult.ParseError): string => ParseResult.TreeFormatter.formatErrorSync(error)
+    return yield* decoder(type.answer, lenient)(answer.value)
+  }).pipe(Effect.mapError((error) => (typeof error === "string" ? error : describe(error, "answer"))))
 
 /** Whether there was one. A store that fails is asked again at the next look. */
 const takeOne = (
@@ -147,12 +152,19 @@ const execute = (
   handlers: ReadonlyMap<string, CommandHandler>,
   text: string
 ): Effect.Effect<string, { readonly message: string }> =>
-  Effect.flatMap(Schema.decode(Command)(text), ({ input, name }) => {
+  Effect.flatMap(readable(decodeCommand(text), "command"), ({ input, name }) => {
     const handler = handlers.get(name)
     return handler === undefined
       ? Effect.fail({ message: `it knows no command ${JSON.stringify(name)}` })
       : Effect.map(handler.run(input), (value) => JSON.stringify({ ok: true, value }))
   })
+
+/** The message of a `ParseError` is made when it is read, and overflows the stack on a value that is nested deep enough. */
+const readable = <A>(
+  decoded: Effect.Effect<A, ParseError>,
+  root: string
+): Effect.Effect<A, { readonly message: string }> =>
+  Effect.mapError(decoded, (error) => ({ message: describe(error, root) }))
 
 const answerOf = (exit: Exit.Exit<string, { readonly message: string }>): string => {
   if (Exit.isSuccess(exit)) return exit.value
@@ -169,7 +181,7 @@ export const handler = <Input, InputEncoded, Answer, AnswerEncoded>(
 ): CommandHandler => ({
   name: type.name,
   run: (encoded) =>
-    Effect.flatMap(Schema.decodeUnknown(type.input)(encoded), (input) =>
-      Effect.flatMap(run(input), (answer) => Schema.encode(type.answer)(answer))
+    Effect.flatMap(readable(decoder(type.input, lenient)(encoded), "input"), (input) =>
+      Effect.flatMap(run(input), (answer) => readable(Schema.encode(type.answer)(answer), "answer"))
     )
 })

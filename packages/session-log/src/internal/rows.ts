@@ -86,10 +86,23 @@ export const unsupported = (header: { readonly id: SessionId; readonly version: 
     ? undefined
     : new SessionVersionUnsupported({ sessionId: header.id, version: header.version, supported: headerVersion })
 
+/** What is wrong with a stored header, or `undefined`. */
+export const headerProblem = (header: StoredHeader): string | undefined => {
+  const { createdAt, delegationDepth, lastSeq, seedLength } = header
+  if (!isMillis(createdAt)) return `expected createdAt in milliseconds, got ${createdAt}`
+  if (!isCount(delegationDepth)) return `expected a delegationDepth from 0, got ${delegationDepth}`
+  if (lastSeq !== -1 && !isCount(lastSeq)) return `expected a last seq from -1, got ${lastSeq}`
+  if (!isCount(seedLength) || seedLength > lastSeq + 1) {
+    return `expected a seedLength from 0 through ${lastSeq + 1}, got ${seedLength}`
+  }
+  return undefined
+}
+
 export const headerOf = (row: Omit<StoredHeader, "lastSeq">): SessionHeader => ({
   id: row.id,
   version: headerVersion,
-  createdAt: format(row.createdAt),
+  // A list must not end at one damaged header: who reads that session is told what is wrong with it.
+  createdAt: format(isMillis(row.createdAt) ? row.createdAt : 0),
   ...(row.cwd === null ? {} : { cwd: row.cwd }),
   ...(row.title === null ? {} : { title: row.title }),
   ...(row.parent === null ? {} : { parent: row.parent }),

@@ -9,6 +9,7 @@ const messages: Record<Reason, string> = {
   "read-only": "expected a database that can be written, the file, its folder or the connection does not allow it",
   "not-a-database": "expected a session log database, the file is none or is damaged",
   "newer-schema": "the database was written by a newer version",
+  damaged: "what is stored of a session is damaged; see `afterturn sessions verify`",
   unavailable: "the database could not do what was asked"
 }
 
