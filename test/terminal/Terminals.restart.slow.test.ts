@@ -24,12 +24,12 @@ const sleepers = (seconds: number): ReadonlyArray<number> =>
   })
 
 /** How many of each. */
-const sleeping = () => [7771, 7772, 7773].map((seconds) => sleepers(seconds).length)
+const sleeping = () => [7771, 7772, 7773, 7774].map((seconds) => sleepers(seconds).length)
 
 /** Whatever goes wrong, nothing stays. */
 const cleanUp = Effect.addFinalizer(() =>
   Effect.sync(() => {
-    for (const pid of [7771, 7772].flatMap(sleepers)) process.kill(pid, "SIGKILL")
+    for (const pid of [7771, 7772, 7774].flatMap(sleepers)) process.kill(pid, "SIGKILL")
   })
 )
 
@@ -47,13 +47,13 @@ describe("a host that is killed with terminals open", () => {
         const made = yield* folder
         yield* cleanUp
         const stubborn = "(trap '' HUP; setsid sleep 7771 & exec sleep 7772)"
-        const host = yield* start(yield* bundle(fixture), made, stubborn, "sleep 7773")
+        const host = yield* start(yield* bundle(fixture), made, stubborn, "nohup sleep 7774 >/dev/null & sleep 7773")
         yield* host.heard(1)
         if (host.lines[0] !== "typed") assert.fail(host.lines.join("\n") + (yield* host.end).stderr)
-        yield* eventually("all three", () => sleeping().join() === "1,1,1")
+        yield* eventually("all four", () => sleeping().join() === "1,1,1,1")
         yield* host.kill
         yield* eventually("the end of what is hung up", () => sleepers(7773).length === 0)
-        assert.deepStrictEqual(sleeping(), [1, 1, 0])
+        assert.deepStrictEqual(sleeping(), [1, 1, 0, 1])
         const ends = Effect.map(dataOf(owner, JobEvents.JobSettle), (all) =>
           all.map(({ detail, id }) => [String(id), detail])
         )
@@ -62,9 +62,10 @@ describe("a host that is killed with terminals open", () => {
           yield* Effect.gen(function* () {
             yield* Effect.flatMap(Agents, (agents) => agents.resume(owner))
             assert.deepStrictEqual(yield* ends, settled, time)
+            yield* eventually("the end of what had no job", () => sleepers(7774).length === 0)
           }).pipe(Effect.scoped, Effect.provide(layer(made)))
         }
-        assert.deepStrictEqual(sleeping(), [0, 0, 0])
+        assert.deepStrictEqual(sleeping(), [0, 0, 0, 0])
       })
   )
 })
