@@ -78,7 +78,10 @@ describe("a history that is too long", () => {
         "Summary of the conversation so far:\n\nmuch was said",
         "two"
       ])
-      assert.strictEqual((yield* compactions).length, 1)
+      assert.deepStrictEqual(
+        (yield* compactions).map(({ usage }) => usage),
+        [{ inputTokens: 10, outputTokens: 5 }]
+      )
     }).pipe(Effect.scoped, Effect.provide(world(model)))
   })
 
@@ -114,7 +117,8 @@ describe("a history that is too long", () => {
       }
       assert.isAbove(shares.length, 1)
       const [first] = yield* compactions
-      assert.match(first?.summary ?? "", /^part [2-9]/)
+      const requests = Number(/^part ([2-9])/.exec(first?.summary ?? "")?.[1])
+      assert.deepStrictEqual(first?.usage, { inputTokens: 10 * requests, outputTokens: 5 * requests })
       assert.include(textOf(model.prompts.findLast(isSummary) ?? []), "<summary-so-far>")
     }).pipe(Effect.scoped, Effect.provide(world(model, 6_000)))
   })

@@ -9,7 +9,7 @@ const leaves = (command: CliCommand): ReadonlyArray<CliCommand> =>
 
 describe("Commands", () => {
   it("gives every command --json, and --db where there is something to store or read", () => {
-    const withoutDatabase = ["afterturn schedule preview", "afterturn tools catalog"]
+    const withoutDatabase = ["afterturn schedule preview", "afterturn tools catalog", "afterturn simulate"]
     for (const { call, options } of leaves(root)) {
       const names = options.flatMap((option) => option.names)
       assert.include(names, "--json", call)

@@ -229,6 +229,10 @@ describe("usage", () => {
     assert.strictEqual(fold(create, said("t", { inputTokens: 9, outputTokens: 9, totalTokens: 4 })).usage.tokens, 4)
     const paused = fold(create, said("a"), change("pause", { revision: 2, phase: "paused" }), said("b"))
     assert.strictEqual(paused.usage.tokens, 5)
+    const summarized = (usage?: AgentEvents.Usage) =>
+      AgentEvents.ContextCompacted.make({ throughSeq: 0, summary: "s", kept: [], ...(usage && { usage }) })
+    const cost = { inputTokens: 70, outputTokens: 7 }
+    assert.strictEqual(fold(summarized(cost), create, summarized(), summarized(cost)).usage.tokens, 77)
     assert.strictEqual(fold(create, clear(2), change("create", { id: ref(1, 2).id })).usage.tokens, 0)
   })
 

@@ -4,9 +4,11 @@ import { Schedule } from "@afterturn/schedule/Schedule"
 import { format } from "@afterturn/session-log/Instant"
 import { Projections } from "@afterturn/session-log/Projection"
 import { SessionAlarms } from "@afterturn/session-log/SessionAlarms"
+import { SessionId } from "@afterturn/session-log/SessionEvent"
 import { SessionLog } from "@afterturn/session-log/SessionLog"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
 import { changesIn, eventsOf, memory, turnsIn } from "./support/runtime.js"
 
@@ -206,6 +208,26 @@ describe("reminders of a session that nobody drives", () => {
       assert.strictEqual(yield* codeOf(schedule.resume(id, "schedule-2")), "not_future")
       yield* schedule.update(id, "schedule-2", { rule: { at: "2026-07-22T00:00:00Z" } })
       assert.strictEqual((yield* schedule.resume(id, "schedule-2")).scheduledAt, "2026-07-22T00:00:00.000Z")
+    })
+  )
+
+  test(
+    "are found by a host once an imported session is indexed, those that wait for their turn at once",
+    Effect.gen(function* () {
+      const { id, log, schedule } = yield* begin
+      yield* schedule.create(id, tea)
+      yield* schedule.runNow(id, "schedule-1")
+      const copy = yield* log.importJsonl(log.exportJsonl(id).pipe(Stream.map((line) => `${line}\n`)), {
+        id: SessionId.make("copy")
+      })
+      const alarms = yield* SessionAlarms
+      assert.isEmpty(yield* alarms.of(copy.id))
+      yield* schedule.reindex(copy.id)
+      const rings = yield* alarms.of(copy.id)
+      assert.deepStrictEqual(
+        rings.map(({ dueAt, key }) => `${key} ${dueAt}`),
+        [`reminders ${at(60)}`, `reminders-inbox ${at(0)}`]
+      )
     })
   )
 

@@ -79,7 +79,10 @@ describe("a parent with three children", () => {
       assert.deepStrictEqual((yield* Sub.get("subagent-2")).status, "running")
       yield* TestClock.adjust("10 minutes")
       assert.deepStrictEqual(yield* Sub.turns(), ["user", "job-notice"])
-      assert.deepStrictEqual((yield* Sub.told()).flat().sort(), all)
+      assert.deepStrictEqual(
+        (yield* Sub.told()).map((jobs) => [...jobs].sort()),
+        [all]
+      )
     }).pipe(Effect.provide(Sub.layer({ script: three(1) })))
   )
 })

@@ -39,12 +39,19 @@ export interface Started {
   /** What it wrote to stdout and stderr so far. */
   readonly heard: () => string
   readonly finished: Effect.Effect<Finished>
+  /** Writes a line to stdin, where that was left open; without a text it ends there. */
+  readonly write: (line?: string) => Effect.Effect<void>
 }
 
 /** Starts the command; the process is gone by the end of the scope. Of the environment it sees only what is needed to run. */
 export const start = (
   args: ReadonlyArray<string>,
-  options?: { readonly cwd?: string; readonly env?: Record<string, string>; readonly stdin?: string }
+  options?: {
+    readonly cwd?: string
+    readonly env?: Record<string, string>
+    /** All that it reads, or `open` for what is written to it then; none: nothing. */
+    readonly stdin?: string
+  }
 ): Effect.Effect<Started, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => {
@@ -59,7 +66,7 @@ export const start = (
         })
       }
       child.stdin.on("error", () => {})
-      child.stdin.end(options?.stdin ?? "")
+      if (options?.stdin !== "open") child.stdin.end(options?.stdin ?? "")
       const closed = new Promise<Finished>((resolve) => child.on("close", (code) => resolve({ code, ...heard })))
       const said = (text: string) =>
         Effect.async<void>((resume) => {
@@ -73,7 +80,12 @@ export const start = (
           )
           return Effect.sync(() => listeners.delete(look))
         })
-      return { child, said, heard: () => heard.stdout + heard.stderr, finished: Effect.promise(() => closed) }
+      const write = (line?: string) =>
+        Effect.sync(() => {
+          if (line === undefined) child.stdin.end()
+          else child.stdin.write(`${line}\n`)
+        })
+      return { child, said, heard: () => heard.stdout + heard.stderr, finished: Effect.promise(() => closed), write }
     }),
     ({ child, finished }) =>
       Effect.suspend(() => {

@@ -7,8 +7,10 @@ import type * as Scope from "effect/Scope"
 import * as esbuild from "esbuild"
 import { folder } from "./temporary.js"
 
-/** Where the fixture's native module is found. */
-const modules = fileURLToPath(new URL("../../packages/session-log/node_modules", import.meta.url))
+/** Where the fixture's native modules are found. */
+const modules = ["session-log", "terminal"]
+  .map((name) => fileURLToPath(new URL(`../../packages/${name}/node_modules`, import.meta.url)))
+  .join(path.delimiter)
 
 /** The path of a script that runs under plain Node. */
 export const bundle = (fixture: URL): Effect.Effect<string, never, Scope.Scope> =>
@@ -21,7 +23,9 @@ export const bundle = (fixture: URL): Effect.Effect<string, never, Scope.Scope> 
       platform: "node",
       format: "cjs",
       conditions: ["@afterturn/source"],
-      external: ["better-sqlite3"]
+      external: ["better-sqlite3", "@lydell/node-pty"],
+      // What stands outside is found by `require` alone.
+      supported: { "dynamic-import": false }
     })
     return outfile
   })

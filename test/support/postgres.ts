@@ -20,7 +20,10 @@ const answers = await new Promise<boolean>((resolve) => {
 const urlOf = (parameters = ""): Redacted.Redacted =>
   Redacted.make(`postgres://postgres@${server.host}:${server.port}/test${parameters}`)
 
-const client = (url = urlOf()) => PgClient.layer({ url, maxConnections: 8 })
+/** Nothing here has to survive the server's end. */
+const hasty = "-c synchronous_commit=off"
+
+const client = (url = urlOf(`?options=${encodeURIComponent(hasty)}`)) => PgClient.layer({ url, maxConnections: 8 })
 
 const execute = (statement: string) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(statement)).pipe(Effect.provide(client()))
@@ -38,7 +41,7 @@ const freshSchema = Effect.acquireRelease(
 /** The URL of a database whose tables live in a schema of their own, dropped when the scope closes. */
 export const freshSchemaUrl: Effect.Effect<Redacted.Redacted, SqlError | ConfigError, Scope.Scope> = Effect.map(
   freshSchema,
-  (name) => urlOf(`?options=${encodeURIComponent(`-c search_path=${name}`)}&application_name=${name}`)
+  (name) => urlOf(`?options=${encodeURIComponent(`-c search_path=${name} ${hasty}`)}&application_name=${name}`)
 )
 
 /** A client whose tables live in a schema of their own, dropped when the layer's scope closes. */

@@ -214,14 +214,20 @@ export const InboxSpliced = EventTypes.make(
 )
 
 /**
- * Everything through `throughSeq` is replaced, for the model, by `summary`; `kept` names messages that stay as they were.
+ * Everything through `throughSeq` is replaced, for the model, by `summary`; `kept` names messages that stay as they were. `usage`
+ * is what the requests for the summary cost, where a model wrote it.
  *
  * @since 0.1.0
  * @category events
  */
 export const ContextCompacted = EventTypes.make(
   "context/compacted",
-  Schema.Struct({ throughSeq: Count, summary: Schema.String, kept: Schema.Array(Schema.String) })
+  Schema.Struct({
+    throughSeq: Count,
+    summary: Schema.String,
+    kept: Schema.Array(Schema.String),
+    usage: optional(Usage)
+  })
 )
 
 /**

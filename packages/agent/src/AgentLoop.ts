@@ -29,6 +29,7 @@ import * as LiveAgent from "./internal/live.js"
 import type { LoopRuntime, TurnFailure } from "./internal/turn.js"
 import { runTurn } from "./internal/turn.js"
 import { layer as layerSystemPrompt, SystemPrompt } from "./SystemPrompt.js"
+import { chatSpan } from "./Telemetry.js"
 import { layer as layerRegistry, ToolRegistry } from "./ToolRegistry.js"
 import type { Wakes } from "./Wakes.js"
 import { layer as layerWakes } from "./Wakes.js"
@@ -56,12 +57,14 @@ export const layer: Layer.Layer<
   Effect.gen(function* () {
     const types = yield* EventTypes.EventTypes
     yield* types.register(...AgentEvents.all)
+    const model = yield* AgentModel
     const runtime: LoopRuntime = {
       log: yield* SessionLog,
       types,
       registry: yield* ToolRegistry,
       systemPrompt: yield* SystemPrompt,
-      model: yield* AgentModel,
+      model,
+      chat: chatSpan(model.route),
       compaction: Option.getOrUndefined(yield* Effect.serviceOption(Compaction)),
       config: yield* AgentConfig
     }
@@ -107,7 +110,7 @@ const openAndRun = Effect.fnUntraced(function* (live: Live<LoopRuntime>, agent: 
   const phase = {
     _tag: "turn" as const,
     turn,
-    cancel: yield* Deferred.make<string>(),
+    cancel: yield* Deferred.make<string | undefined>(),
     ended: yield* Deferred.make<void>(),
     // Only a person's cancel empties the inbox; a disposed agent leaves it to the next resume.
     keepInbox: true
@@ -127,16 +130,25 @@ const runOpened = (
 ): Effect.Effect<void, AppendError> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
-      const fiber = yield* Effect.fork(Effect.interruptible(runTurn(live, agent, phase.turn)))
-      const waited = yield* Effect.exit(
-        restore(Effect.raceFirst(Effect.as(Fiber.await(fiber), undefined), Deferred.await(phase.cancel)))
+      const fiber = yield* Effect.fork(
+        Effect.ensuring(
+          Effect.interruptible(runTurn(live, agent, phase.turn)),
+          Deferred.succeed(phase.cancel, undefined)
+        )
       )
+      const waited = yield* Effect.exit(restore(Deferred.await(phase.cancel)))
       const exit = yield* Fiber.interrupt(fiber)
       const reason = endReason(waited, exit)
       if (reason === undefined) return
       const close = LiveAgent.closeTurn(live, phase.turn, reason)
-      if (Exit.isSuccess(waited)) return yield* restore(LiveAgent.untilStored(close))
-      yield* Effect.catchAll(close, (error) => Effect.logWarning("the turn could not be closed in the log", error))
+      const closeOnce = Effect.catchAll(close, (error) =>
+        Effect.logWarning("the turn could not be closed in the log", error)
+      )
+      // The agent may be disposed while its turn is cancelled: before the turn's end is stored, or begun to be.
+      if (Exit.isSuccess(waited)) {
+        return yield* Effect.onInterrupt(restore(LiveAgent.untilStored(close)), () => closeOnce)
+      }
+      yield* closeOnce
       return yield* Effect.interrupt
     })
   )

@@ -10,9 +10,20 @@ import * as Layer from "effect/Layer"
 import type { Agent } from "./Agent.js"
 import type { AgentOptions } from "./AgentConfig.js"
 import { AgentConfig, layer as layerConfig } from "./AgentConfig.js"
+import type { Usage } from "./AgentEvents.js"
 import { AgentModel } from "./AgentModel.js"
 import { summarize } from "./internal/summary.js"
 import type { ModelError } from "./ModelError.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Shortened {
+  readonly summary: string
+  readonly kept: ReadonlyArray<string>
+  readonly usage?: Usage
+}
 
 /**
  * Asked at a turn's start when the history is estimated to be larger than `maxHistoryTokens`, and when the provider says that a
@@ -26,12 +37,12 @@ export class Compaction extends Context.Tag("@afterturn/agent/Compaction")<
   {
     /**
      * What replaces these messages for the model, or nothing when they should stay. `kept` names user messages that stay as well;
-     * those of the present turn stay in any case.
+     * those of the present turn stay in any case. `usage` is what the summary cost, where a model wrote it.
      */
     readonly summarize: (
       agent: Agent,
       messages: ReadonlyArray<Prompt.Message>
-    ) => Effect.Effect<{ readonly summary: string; readonly kept: ReadonlyArray<string> } | undefined, ModelError>
+    ) => Effect.Effect<Shortened | undefined, ModelError>
   }
 >() {}
 
@@ -50,8 +61,8 @@ export const layer = (options?: Partial<AgentOptions>): Layer.Layer<Compaction, 
       const config = yield* AgentConfig
       return {
         summarize: (_agent, messages) =>
-          Effect.map(summarize(model, config, messages), (summary) =>
-            summary === "" ? undefined : { summary, kept: [] }
+          Effect.map(summarize(model, config, messages), ({ text, usage }) =>
+            text === "" ? undefined : { summary: text, kept: [], usage }
           )
       }
     })

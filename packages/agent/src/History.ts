@@ -29,7 +29,7 @@ interface Call {
   result: { readonly ok: boolean; readonly text: string } | undefined
 }
 
-type Entry =
+type Entry = (
   | { readonly _tag: "user"; readonly seq: number; readonly id: string; readonly text: string }
   | { readonly _tag: "summary"; readonly seq: number; readonly text: string }
   | {
@@ -38,6 +38,10 @@ type Entry =
       readonly blocks: ReadonlyArray<AgentEvents.AssistantBlock>
       readonly calls: ReadonlyArray<Call>
     }
+) & {
+  /** Kept once nothing of it can change: each request shows all entries anew. */
+  rendered?: ReadonlyArray<Prompt.Message>
+}
 
 /**
  * A history under construction. It is held by one agent and grows in place: a session of 100,000 events is folded once.
@@ -193,6 +197,13 @@ const blockSize = (block: AgentEvents.AssistantBlock): number =>
   block.type === "tool-call" ? JSON.stringify(block.input ?? null).length : block.text.length
 
 const render = (entry: Entry): ReadonlyArray<Prompt.Message> => {
+  if (entry.rendered !== undefined) return entry.rendered
+  const messages = messagesOf(entry)
+  if (entry._tag !== "assistant" || entry.calls.every(({ result }) => result !== undefined)) entry.rendered = messages
+  return messages
+}
+
+const messagesOf = (entry: Entry): ReadonlyArray<Prompt.Message> => {
   switch (entry._tag) {
     case "user":
       return [userMessage(entry.text)]

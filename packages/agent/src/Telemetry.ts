@@ -80,47 +80,58 @@ export const turnSpan = (sessionId: string, turn: number) =>
   })
 
 /**
- * A request to a model as a span, and in the metrics.
+ * Requests to the model of a route as spans, and in the metrics.
  *
  * @since 0.1.0
  * @category spans
  */
 export const chatSpan = (
-  route: string,
-  request: Effect.Effect<ModelAnswer, ModelError>
-): Effect.Effect<ModelAnswer, ModelError> => {
+  route: string
+): ((request: Effect.Effect<ModelAnswer, ModelError>) => Effect.Effect<ModelAnswer, ModelError>) => {
   const at = route.indexOf(":")
   const names = {
     "gen_ai.operation.name": "chat",
     "gen_ai.provider.name": route.slice(0, Math.max(at, 0)),
     "gen_ai.request.model": route.slice(at + 1)
   }
-  return Effect.gen(function* () {
-    const began = yield* Clock.currentTimeMillis
-    const answer = yield* Effect.tapError(request, failed)
-    const seconds = ((yield* Clock.currentTimeMillis) - began) / 1000
-    yield* Metric.update(Metric.taggedWithLabels(operationDuration, labels(names)), seconds)
-    yield* measure(names, answer)
-    return answer
-  }).pipe(Effect.withSpan(`chat ${names["gen_ai.request.model"]}`, { ...cheap, kind: "client", attributes: names }))
+  const duration = labelled(operationDuration, names)
+  const tokens = {
+    input: labelled(tokenUsage, { ...names, "gen_ai.token.type": "input" }),
+    output: labelled(tokenUsage, { ...names, "gen_ai.token.type": "output" })
+  }
+  const span = Effect.withSpan(`chat ${names["gen_ai.request.model"]}`, { ...cheap, kind: "client", attributes: names })
+  return (request) =>
+    Effect.gen(function* () {
+      const began = yield* Clock.currentTimeMillis
+      const answer = yield* Effect.tapError(request, failed)
+      yield* Metric.update(duration, ((yield* Clock.currentTimeMillis) - began) / 1000)
+      yield* measure(tokens, answer)
+      return answer
+    }).pipe(span)
 }
 
-const measure = (names: Readonly<Record<string, string>>, { content, finishReason, usage }: ModelAnswer) =>
+const measure = (
+  tokens: Readonly<Record<"input" | "output", typeof tokenUsage>>,
+  { content, finishReason, usage }: ModelAnswer
+) =>
   Effect.gen(function* () {
     yield* Effect.annotateCurrentSpan("gen_ai.response.finish_reasons", [finishReason])
-    for (const [type, tokens] of [
+    for (const [type, count] of [
       ["input", usage.inputTokens],
       ["output", usage.outputTokens]
     ] as const) {
-      if (tokens === null) continue
-      yield* Effect.annotateCurrentSpan(`gen_ai.usage.${type}_tokens`, tokens)
-      yield* Metric.update(Metric.taggedWithLabels(tokenUsage, labels({ ...names, "gen_ai.token.type": type })), tokens)
+      if (count === null) continue
+      yield* Effect.annotateCurrentSpan(`gen_ai.usage.${type}_tokens`, count)
+      yield* Metric.update(tokens[type], count)
     }
     yield* said("gen_ai.output.messages", [{ role: "assistant", parts: content }])
   })
 
-const labels = (names: Readonly<Record<string, string>>) =>
-  Object.entries(names).map(([key, value]) => MetricLabel.make(key, value))
+const labelled = (metric: typeof tokenUsage, names: Readonly<Record<string, string>>) =>
+  Metric.taggedWithLabels(
+    metric,
+    Object.entries(names).map(([key, value]) => MetricLabel.make(key, value))
+  )
 
 const failed = ({ code }: { readonly code: string }) => Effect.annotateCurrentSpan("error.type", code)
 

@@ -3,13 +3,8 @@
  *
  * @since 0.1.0
  */
-import { isDeepStrictEqual } from "node:util"
-import * as AgentLog from "@afterturn/agent/AgentLog"
-import * as JobLog from "@afterturn/jobs/JobLog"
-import * as ScheduleLog from "@afterturn/schedule/ScheduleLog"
 import { EventTypes } from "@afterturn/session-log/EventTypes"
 import * as Instant from "@afterturn/session-log/Instant"
-import type { Projection } from "@afterturn/session-log/Projection"
 import type { SessionEvent, SessionId } from "@afterturn/session-log/SessionEvent"
 import { headerVersion } from "@afterturn/session-log/SessionEvent"
 import type { ReadError } from "@afterturn/session-log/SessionLog"
@@ -17,15 +12,14 @@ import { SessionLog } from "@afterturn/session-log/SessionLog"
 import { SessionLogCorrupt, SessionNotFound, SessionVersionUnsupported } from "@afterturn/session-log/SessionLogError"
 import type { SessionStoreError, StoredHeader, StoredLease, StoredSnapshot } from "@afterturn/session-log/SessionStore"
 import { SessionStore } from "@afterturn/session-log/SessionStore"
-import * as TodoLog from "@afterturn/todo/TodoLog"
 import * as Chunk from "effect/Chunk"
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import { folds } from "./Compose/Folds.js"
+import type { FoldCheck } from "./internal/checkedFold.js"
 
 /**
  * What was found of a sound session.
@@ -50,8 +44,8 @@ export interface Verified {
 }
 
 /**
- * Checks a session: its header, its events (none missing, each readable and of its type), its snapshots against the fold of its
- * events, its lease. Fails with the first fault, which it names.
+ * Checks a session: its header, its events (none missing, each readable, of its type, and taken by the folds of the capabilities), its
+ * snapshots against the fold of its events, its lease. Fails with the first fault, which it names.
  *
  * @since 0.1.0
  * @category checks
@@ -64,13 +58,14 @@ export const session = (id: SessionId): Effect.Effect<Verified, ReadError, Sessi
     const header = yield* requireHeader(store, id)
     const checks = yield* Effect.forEach(snapshots, (snapshot) => checkOf(header, snapshot))
     const known = checks.filter((check) => check !== undefined)
+    const whole = folds.flatMap(({ events }) => (events === undefined ? [] : [events(header)]))
     const index = new Map<string, IndexedType>()
     yield* checkEvents(header, (event) => {
       indexEvent(index, event)
-      for (const check of known) check.add(event)
+      for (const check of [...known, ...whole]) check.add(event)
     })
     yield* Effect.flatMap(store.types(id), (types) => checkIndex(header, index, types))
-    for (const check of known) yield* check.finish
+    for (const check of [...whole, ...known]) yield* check.finish
     const lease = yield* Effect.flatMap(store.lease(id), (row) => checkLease(header, row))
     return { id, events: header.lastSeq + 1, snapshots: known.length, unread: snapshots.length - known.length, lease }
   })
@@ -205,67 +200,17 @@ const checkIndex = (
   return Effect.void
 }
 
-/** A fold of the events through a snapshot's, to be compared with it. */
-interface SnapshotCheck {
-  readonly add: (event: SessionEvent) => void
-  readonly finish: Effect.Effect<void, SessionLogCorrupt>
-}
-
-/** How the snapshots of a projection are checked. */
-const snapshotsOf = <State, Encoded>(projection: Projection<State, Encoded>) => ({
-  key: projection.key,
-  version: projection.version,
-  check: (
-    header: StoredHeader,
-    snapshot: StoredSnapshot,
-    fault: (reason: string) => SessionLogCorrupt
-  ): SnapshotCheck => {
-    const fromSeq = projection.history === "own" ? header.seedLength : 0
-    const schema = Schema.parseJson(projection.schema)
-    let state = projection.initial
-    return {
-      add: (event) => {
-        const concerns = projection.types === undefined || projection.types.includes(event.type)
-        if (concerns && event.seq >= fromSeq && event.seq <= snapshot.seq) state = projection.apply(state, event)
-      },
-      finish: Effect.suspend(() => {
-        const stored = Schema.decodeEither(schema)(snapshot.state)
-        if (Either.isLeft(stored)) return Effect.fail(fault("it cannot be read"))
-        // As JSON, in which a key that is `undefined` is one that is not there.
-        const same = isDeepStrictEqual(asJson(schema, stored.right), asJson(schema, state))
-        return same ? Effect.void : Effect.fail(fault("it differs from the fold of its events"))
-      })
-    }
-  }
-})
-
-const asJson = <State>(schema: Schema.Schema<State, string>, state: State): unknown =>
-  JSON.parse(Schema.encodeSync(schema)(state))
-
-/** The projections that the command composes. */
-const projections = [
-  snapshotsOf(AgentLog.state),
-  snapshotsOf(AgentLog.counters),
-  snapshotsOf(AgentLog.compacted),
-  snapshotsOf(JobLog.ledger),
-  snapshotsOf(JobLog.counters),
-  snapshotsOf(ScheduleLog.reminders),
-  snapshotsOf(ScheduleLog.lastNumber),
-  snapshotsOf(TodoLog.projection("every-turn")),
-  snapshotsOf(TodoLog.projection("user-turn"))
-]
-
 const checkOf = (
   header: StoredHeader,
   snapshot: StoredSnapshot
-): Effect.Effect<SnapshotCheck | undefined, SessionLogCorrupt> => {
+): Effect.Effect<FoldCheck | undefined, SessionLogCorrupt> => {
   const { key, seq, version } = snapshot
   const fault = (reason: string) => corrupt(header, seq, `snapshot of projection "${key}": ${reason}`)
   if (!Number.isInteger(seq) || seq < -1 || seq > header.lastSeq) {
     return Effect.fail(fault(`expected a seq through ${header.lastSeq}`))
   }
-  const known = projections.find((projection) => projection.key === key && projection.version === version)
-  return Effect.succeed(known?.check(header, snapshot, fault))
+  const known = folds.find((fold) => fold.key === key && fold.version === version)
+  return Effect.succeed(known?.snapshot(header, snapshot, fault))
 }
 
 /** No lease reaches further: holders renew theirs every few seconds. */

@@ -120,6 +120,7 @@ export const projection: Projection.Projection<GoalState, typeof GoalState.Encod
     AgentEvents.TurnEnd.type,
     AgentEvents.UserMessage.type,
     AgentEvents.AssistantMessage.type,
+    AgentEvents.ContextCompacted.type,
     AgentEvents.ToolResult.type
   ],
   apply: (state, event) => (state.corrupt === null ? transition(state, event) : state)
@@ -154,6 +155,8 @@ const transition = (state: GoalState, event: SessionEvent): GoalState => {
       return claimed(timed, event)
     case AgentEvents.AssistantMessage.type:
       return answered(timed, event)
+    case AgentEvents.ContextCompacted.type:
+      return charged(timed, dataOf(AgentEvents.ContextCompacted, event).usage)
     case AgentEvents.ToolResult.type:
       return worked(timed, event)
     default:
@@ -213,12 +216,16 @@ const admitted = (state: GoalState, event: SessionEvent, round: typeof RoundRef.
 const answered = (state: GoalState, event: SessionEvent): GoalState => {
   if (state.goal?.phase !== "active") return state
   const { content, usage } = dataOf(AgentEvents.AssistantMessage, event)
+  const text = content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join(" ")
+  return withWork(charged(state, usage), (work) => (text.trim() === "" ? work : { ...work, closing: comparable(text) }))
+}
+
+/** Counts what a model request cost, that for a summary too, while the goal is active. */
+const charged = (state: GoalState, usage: AgentEvents.Usage | undefined): GoalState => {
+  if (state.goal?.phase !== "active" || usage === undefined) return state
   const counted = usage.totalTokens ?? (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0)
   const tokens = Number.isSafeInteger(counted) && counted > 0 ? counted : 0
-  const text = content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join(" ")
-  return withWork({ ...state, usage: { ...state.usage, tokens: state.usage.tokens + tokens } }, (work) =>
-    text.trim() === "" ? work : { ...work, closing: comparable(text) }
-  )
+  return { ...state, usage: { ...state.usage, tokens: state.usage.tokens + tokens } }
 }
 
 const worked = (state: GoalState, event: SessionEvent): GoalState => {

@@ -19,14 +19,15 @@ import { SessionLog } from "@afterturn/session-log/SessionLog"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as MetricBoundaries from "effect/MetricBoundaries"
 import * as Stream from "effect/Stream"
-import * as SubscriptionRef from "effect/SubscriptionRef"
 import { dueAlarm, dueKey, inboxAlarm, inboxKey, movedAlarms } from "./internal/alarms.js"
 import type { Broken, Dispatch } from "./internal/due.js"
 import { dispatchOf, firstTarget, nextGroup } from "./internal/due.js"
@@ -61,9 +62,8 @@ interface Delivery extends Services {
   readonly agent: Agent
   /** Open when something may have changed. */
   readonly latch: Effect.Latch
-  /** What the newest look found: whether all was done, and how many that ask for it had asked before it began. */
-  readonly looked: SubscriptionRef.SubscriptionRef<{ readonly quiet: boolean; readonly asked: number }>
-  asked: number
+  /** Who waits for a look that finds nothing to do. Each look answers those that asked before it began. */
+  readonly asking: Set<Deferred.Deferred<void>>
   readonly broken: Broken
   /** Whether the alarm for messages that wait is set. */
   armed: boolean
@@ -103,8 +103,7 @@ const begin = (services: Services, agent: Agent) =>
       ...services,
       agent,
       latch: Effect.unsafeMakeLatch(true),
-      looked: yield* SubscriptionRef.make({ quiet: false, asked: 0 }),
-      asked: 0,
+      asking: new Set(),
       broken: new Map(),
       armed: false,
       failures: 0,
@@ -121,20 +120,21 @@ const begin = (services: Services, agent: Agent) =>
   })
 
 /** Asks for a look that begins from now on, and waits for one that finds nothing to do. */
-const quiet = (delivery: Delivery): Effect.Effect<void> =>
-  Effect.suspend(() => {
-    const asked = ++delivery.asked
-    return delivery.latch.open.pipe(
-      Effect.zipRight(
-        Stream.runDrain(
-          Stream.take(
-            Stream.filter(delivery.looked.changes, (looked) => looked.quiet && looked.asked >= asked),
-            1
-          )
+const quiet = ({ asking, latch }: Delivery): Effect.Effect<void> =>
+  Effect.flatMap(Deferred.make<void>(), (found) =>
+    Effect.ensuring(
+      Effect.suspend(() =>
+        Effect.zipRight(
+          Effect.zipRight(
+            Effect.sync(() => asking.add(found)),
+            latch.open
+          ),
+          Deferred.await(found)
         )
-      )
+      ),
+      Effect.sync(() => asking.delete(found))
     )
-  })
+  )
 
 /** A defect of one look must not end all later ones. */
 const supervised = (delivery: Delivery): Effect.Effect<void> =>
@@ -160,10 +160,18 @@ const run = Effect.fnUntraced(function* (delivery: Delivery) {
       yield* Effect.sleep(wait)
       continue
     }
-    const wait = found.right
-    yield* wait === Infinity ? delivery.latch.await : Effect.timeoutOption(delivery.latch.await, slice(delivery, wait))
+    yield* changeWithin(delivery, found.right)
   }
 })
+
+/** Waits until something may have changed, at most so many milliseconds or as long as a sleep may last. */
+const changeWithin = (delivery: Delivery, wait: number): Effect.Effect<void> => {
+  const { latch } = delivery
+  if (wait === Infinity) return latch.await
+  // One fiber more, where a race would start two at each occurrence.
+  const alarm = Effect.zipRight(Effect.sleep(slice(delivery, wait)), latch.open)
+  return Effect.flatMap(Effect.fork(alarm), (fiber) => Effect.ensuring(latch.await, Fiber.interrupt(fiber)))
+}
 
 const slice = ({ settings }: Delivery, wait: number): number =>
   Math.max(0, Math.min(wait, Duration.toMillis(settings.maxSleep)))
@@ -179,18 +187,20 @@ const failed = (delivery: Delivery, error: AgentError | ReadError): Effect.Effec
 
 /** Delivers what is due. Answers how many milliseconds it may sleep. */
 const look = Effect.fnUntraced(function* (delivery: Delivery) {
-  const { agent, asked, broken, looked, projections } = delivery
+  const { agent, broken, projections } = delivery
+  const asking = [...delivery.asking]
   const { value: state } = yield* projections.get(agent.id, ScheduleLog.reminders)
   const now = yield* Clock.currentTimeMillis
   const target = firstTarget(state, broken)
   const busy = (yield* agent.status) === "running"
   if (target !== undefined && target <= now) {
-    yield* found(looked, { quiet: false, asked })
     return yield* agent.wakesItself ? deliverWhenIdle(delivery, busy) : deliverNow(delivery)
   }
-  const stranded = yield* busy || !agent.wakesItself ? Effect.succeed(Infinity) : wakeStranded(delivery, now)
+  if (busy && agent.wakesItself) return Infinity
+  const stranded = yield* agent.wakesItself ? wakeStranded(delivery, now) : Effect.succeed(Infinity)
   delivery.failures = 0
-  yield* found(looked, { quiet: !busy && stranded > 0, asked })
+  if (!busy && stranded > 0)
+    yield* Effect.forEach(asking, (found) => Deferred.succeed(found, undefined), { discard: true })
   return Math.min(target === undefined ? Infinity : target - now, stranded)
 })
 
@@ -209,14 +219,6 @@ const deliverNow = Effect.fnUntraced(function* (delivery: Delivery) {
   delivery.failures = 0
   return 0
 })
-
-const found = (
-  looked: Delivery["looked"],
-  value: { readonly quiet: boolean; readonly asked: number }
-): Effect.Effect<void> =>
-  Effect.flatMap(SubscriptionRef.get(looked), (present) =>
-    present.quiet === value.quiet && present.asked === value.asked ? Effect.void : SubscriptionRef.set(looked, value)
-  )
 
 /** All that is due at one instant, a message at a time, each on the reminders as they are then. */
 const deliver = Effect.fnUntraced(function* (delivery: Delivery) {

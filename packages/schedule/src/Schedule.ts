@@ -149,6 +149,8 @@ export class Schedule extends Context.Tag("@afterturn/schedule/Schedule")<
       options?: { readonly from?: Instant; readonly count?: number }
     ) => Effect.Effect<ReadonlyArray<Previewed>, InvalidRule>
     readonly pending: (session: SessionId) => Effect.Effect<Pending, ReadError>
+    /** Sets the alarms of a session anew from its log: an import brings none, and no host finds it before. */
+    readonly reindex: (session: SessionId) => Effect.Effect<void, ReadError | AppendError>
     /** For the delivery: makes an agent of this process known for as long as the scope is open. */
     readonly attach: (agent: Attached) => Effect.Effect<void, never, Scope.Scope>
     /** Waits until the agent of a session has delivered what is due; at once where none is attached. */
@@ -182,6 +184,7 @@ export const layer: Layer.Layer<Schedule, never, ScheduleConfig | SessionLog | P
         history: Queries.history(shared),
         preview: Queries.preview(shared),
         pending: Queries.pending(shared),
+        reindex: Mutations.reindex(shared),
         attach: attach(shared),
         quiet: (session) => Effect.suspend(() => shared.attached.get(session)?.quiet ?? Effect.void)
       }

@@ -3,20 +3,19 @@
  *
  * @since 0.1.0
  */
-import * as Config from "effect/Config"
+import * as ProgramEnvironment from "@afterturn/agent/ProgramEnvironment"
 import type { ConfigError } from "effect/ConfigError"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
 /**
  * @since 0.1.0
  * @category models
  */
-export interface ShellOptions {
+export interface ShellOptions extends ProgramEnvironment.ProgramEnvironmentOptions {
   /** The shell: a name that is looked up in `PATH`, or an absolute path. It has to be bash. Default `bash`. */
   readonly shell: string
   /** How long processes may take to end after SIGTERM, before SIGKILL. Default 1.5 seconds: less than `job_kill` waits. */
@@ -25,10 +24,6 @@ export interface ShellOptions {
   readonly drainGrace: Duration.Duration
   /** UTF-8 bytes of one answer about a command, status line included. Default 30,000. */
   readonly outputLimitBytes: number
-  /** Variables of the host that commands get beside those of `inherited`. Default none. */
-  readonly inheritEnvironment: ReadonlyArray<string>
-  /** Variables that commands get with these values. Default none. */
-  readonly setEnvironment: Readonly<Record<string, string>>
 }
 
 /**
@@ -78,44 +73,11 @@ export class InvalidShellConfig extends Schema.TaggedError<InvalidShellConfig>("
  */
 export class ShellConfig extends Context.Tag("@afterturn/shell/ShellConfig")<ShellConfig, ShellSettings>() {}
 
-/**
- * The variables of the host that commands get, where it has them. Nothing else of its environment is passed on: that is where
- * secrets are.
- *
- * @since 0.1.0
- * @category constants
- */
-export const inherited: ReadonlyArray<string> = [
-  "PATH",
-  "HOME",
-  "USER",
-  "LOGNAME",
-  "SHELL",
-  "TERM",
-  "TZ",
-  "TMPDIR",
-  "LANG",
-  "LANGUAGE",
-  "LC_ALL",
-  "LC_ADDRESS",
-  "LC_COLLATE",
-  "LC_CTYPE",
-  "LC_IDENTIFICATION",
-  "LC_MEASUREMENT",
-  "LC_MESSAGES",
-  "LC_MONETARY",
-  "LC_NAME",
-  "LC_NUMERIC",
-  "LC_PAPER",
-  "LC_TELEPHONE",
-  "LC_TIME"
-]
+/** Commands have no terminal of their own that would say it. */
+const alsoInherited = ["TERM"]
 
-/** Where a host has no `PATH`. */
-const defaultPath = "/usr/local/bin:/usr/bin:/bin"
-
-/** Change how the shell reads a text, also the text that supervises a command. */
-const steering = new Set(["BASH_ENV", "BASHOPTS", "ENV", "IFS", "POSIXLY_CORRECT", "PS4", "SHELLOPTS"])
+/** Changes what the text that supervises a command would write. */
+const reserved = ["PS4"]
 
 /**
  * The defaults, with what differs, and the host's environment, which is read now. Fails at start on a limit that cannot work, and on a
@@ -139,11 +101,13 @@ export const layer = (options?: Partial<ShellOptions>): Layer.Layer<ShellConfig,
       }
       const wrong =
         limitProblem(settings.outputLimitBytes) ??
-        nameProblem([...inheritEnvironment, ...Object.keys(setEnvironment)]) ??
-        valueProblem(setEnvironment)
+        ProgramEnvironment.problemOf({ inheritEnvironment, setEnvironment }, reserved)
       if (wrong !== undefined) return yield* new InvalidShellConfig({ reason: wrong })
-      const host = yield* hostEnvironment([...inherited, ...inheritEnvironment])
-      return { ...settings, environment: { PATH: defaultPath, ...host, ...setEnvironment } }
+      const inherits = [...alsoInherited, ...inheritEnvironment]
+      return {
+        ...settings,
+        environment: yield* ProgramEnvironment.read({ inheritEnvironment: inherits, setEnvironment })
+      }
     })
   )
 
@@ -181,27 +145,7 @@ export const toolsOptions = (
 /** What a timer of the platform holds, in milliseconds. */
 const longestTimer = 2_147_483_647
 
-const hostEnvironment = (names: ReadonlyArray<string>): Effect.Effect<Readonly<Record<string, string>>, ConfigError> =>
-  Effect.map(
-    Effect.forEach(names, (name) => Effect.map(Config.option(Config.string(name)), (value) => [name, value] as const)),
-    (all) =>
-      Object.fromEntries(all.flatMap(([name, value]) => (Option.isSome(value) ? [[name, value.value] as const] : [])))
-  )
-
 const limitProblem = (outputLimitBytes: number): string | undefined =>
   Number.isSafeInteger(outputLimitBytes) && outputLimitBytes > 0
     ? undefined
     : `outputLimitBytes must be a positive integer, got ${outputLimitBytes}`
-
-const nameProblem = (names: ReadonlyArray<string>): string | undefined => {
-  const wrong = names.find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || steering.has(name))
-  if (wrong === undefined) return undefined
-  return steering.has(wrong)
-    ? `the variable ${wrong} changes how the shell works and cannot be passed to commands; set it in the command`
-    : `expected the name of an environment variable, got ${JSON.stringify(wrong)}`
-}
-
-const valueProblem = (values: Readonly<Record<string, string>>): string | undefined => {
-  const wrong = Object.keys(values).find((name) => values[name]?.includes("\0"))
-  return wrong === undefined ? undefined : `the value of the variable ${wrong} holds a NUL character`
-}

@@ -3,13 +3,12 @@
  *
  * @since 0.1.0
  */
-import * as Config from "effect/Config"
+import * as ProgramEnvironment from "@afterturn/agent/ProgramEnvironment"
 import type { ConfigError } from "effect/ConfigError"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
 /**
@@ -28,7 +27,7 @@ export interface TerminalType {
  * @since 0.1.0
  * @category models
  */
-export interface TerminalOptions {
+export interface TerminalOptions extends ProgramEnvironment.ProgramEnvironmentOptions {
   /** The types that can be opened, by name. Default: `shell`, an interactive bash without start-up files. */
   readonly types: Readonly<Record<string, TerminalType>>
   /** Default 120. */
@@ -53,10 +52,6 @@ export interface TerminalOptions {
   readonly maxSendBytes: number
   /** Lines of one page of `terminal_read` at most. Default 2,000. */
   readonly maxPageLines: number
-  /** Variables of the host that terminals get beside those of `inherited`. Default none. */
-  readonly inheritEnvironment: ReadonlyArray<string>
-  /** Variables that terminals get with these values. Default none. */
-  readonly setEnvironment: Readonly<Record<string, string>>
 }
 
 /**
@@ -91,43 +86,8 @@ export class TerminalConfig extends Context.Tag("@afterturn/terminal/TerminalCon
   TerminalSettings
 >() {}
 
-/**
- * The variables of the host that terminals get, where it has them. Nothing else of its environment is passed on: that is where secrets
- * are. `TERM` is that of the emulator.
- *
- * @since 0.1.0
- * @category constants
- */
-export const inherited: ReadonlyArray<string> = [
-  "PATH",
-  "HOME",
-  "USER",
-  "LOGNAME",
-  "SHELL",
-  "TZ",
-  "TMPDIR",
-  "LANG",
-  "LANGUAGE",
-  "LC_ALL",
-  "LC_ADDRESS",
-  "LC_COLLATE",
-  "LC_CTYPE",
-  "LC_IDENTIFICATION",
-  "LC_MEASUREMENT",
-  "LC_MESSAGES",
-  "LC_MONETARY",
-  "LC_NAME",
-  "LC_NUMERIC",
-  "LC_PAPER",
-  "LC_TELEPHONE",
-  "LC_TIME"
-]
-
-/** Where a host has no `PATH`. */
-const defaultPath = "/usr/local/bin:/usr/bin:/bin"
-
-/** Change how the shell itself works, or are the emulator's to say. */
-const reserved = new Set(["BASH_ENV", "BASHOPTS", "ENV", "IFS", "POSIXLY_CORRECT", "SHELLOPTS", "TERM"])
+/** The emulator's to say. */
+const reserved = ["TERM"]
 
 /**
  * An interactive bash that reads no start-up file and keeps no history file. Its prompts carry invisible marks (OSC 133) by which a
@@ -182,11 +142,9 @@ export const layer = (
       const wrong =
         limitProblem(settings) ??
         sizeProblem(settings) ??
-        nameProblem([...inheritEnvironment, ...Object.keys(setEnvironment)]) ??
-        valueProblem(setEnvironment)
+        ProgramEnvironment.problemOf({ inheritEnvironment, setEnvironment }, reserved)
       if (wrong !== undefined) return yield* new InvalidTerminalConfig({ reason: wrong })
-      const host = yield* hostEnvironment([...inherited, ...inheritEnvironment])
-      return { ...settings, environment: { PATH: defaultPath, ...host, ...setEnvironment } }
+      return { ...settings, environment: yield* ProgramEnvironment.read({ inheritEnvironment, setEnvironment }) }
     })
   )
 
@@ -213,24 +171,4 @@ const limitProblem = (options: Omit<TerminalOptions, "inheritEnvironment" | "set
   const time = times.find((key) => !(Duration.toMillis(options[key]) > 0))
   if (time !== undefined) return `${time} must be longer than nothing, got ${Duration.format(options[time])}`
   return Object.keys(options.types).length === 0 ? "there has to be at least one type of terminal" : undefined
-}
-
-const hostEnvironment = (names: ReadonlyArray<string>): Effect.Effect<Readonly<Record<string, string>>, ConfigError> =>
-  Effect.map(
-    Effect.forEach(names, (name) => Effect.map(Config.option(Config.string(name)), (value) => [name, value] as const)),
-    (all) =>
-      Object.fromEntries(all.flatMap(([name, value]) => (Option.isSome(value) ? [[name, value.value] as const] : [])))
-  )
-
-const nameProblem = (names: ReadonlyArray<string>): string | undefined => {
-  const wrong = names.find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || reserved.has(name))
-  if (wrong === undefined) return undefined
-  return reserved.has(wrong)
-    ? `the variable ${wrong} changes how the shell works and cannot be passed to terminals; set it in the terminal`
-    : `expected the name of an environment variable, got ${JSON.stringify(wrong)}`
-}
-
-const valueProblem = (values: Readonly<Record<string, string>>): string | undefined => {
-  const wrong = Object.keys(values).find((name) => values[name]?.includes("\0"))
-  return wrong === undefined ? undefined : `the value of the variable ${wrong} holds a NUL character`
 }

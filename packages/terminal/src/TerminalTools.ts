@@ -19,6 +19,7 @@ import type { Handlers } from "./internal/handlers.js"
 import * as Handle from "./internal/handlers.js"
 import { TerminalConfig } from "./TerminalConfig.js"
 import { TerminalToolError } from "./TerminalError.js"
+import { TerminalClose, TerminalOpen } from "./TerminalEvents.js"
 import { Terminals } from "./Terminals.js"
 
 /**
@@ -187,7 +188,7 @@ const registered = (handlers: Handlers, kit: ReturnType<typeof toolkit>) =>
   ToolRegistry.layerToolkit(kit, {
     package: "@afterturn/terminal",
     requires: ["Terminals", "TerminalConfig", "Jobs for run_in_background", "an agent that makes the call"],
-    writes: [JobStart.type, JobKillRequested.type, JobSettle.type],
+    writes: [TerminalOpen.type, TerminalClose.type, JobStart.type, JobKillRequested.type, JobSettle.type],
     note: `Linux and macOS. Asks Approval before each text, where there is one. Types: ${handlers.terminals.types.join(", ")}.`
   }).pipe(
     Layer.provide(

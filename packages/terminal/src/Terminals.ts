@@ -5,9 +5,11 @@
  */
 import { AgentExtensions } from "@afterturn/agent/Agents"
 import type { JobSpec } from "@afterturn/jobs/Job"
+import { EventTypes } from "@afterturn/session-log/EventTypes"
 import type { Instant } from "@afterturn/session-log/Instant"
 import { Projections } from "@afterturn/session-log/Projection"
 import type { SessionId } from "@afterturn/session-log/SessionEvent"
+import { SessionLog } from "@afterturn/session-log/SessionLog"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -15,7 +17,7 @@ import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import type { Live, Runtime } from "./internal/live.js"
 import { infoOf, shut, type } from "./internal/live.js"
-import { find, open, placeExtension } from "./internal/places.js"
+import { find, open, placeExtension, recordClosed } from "./internal/places.js"
 import * as Send from "./internal/send.js"
 import * as Wait from "./internal/wait.js"
 import type { TerminalExit, TerminalSignal, TerminalSize } from "./TerminalBackend.js"
@@ -24,6 +26,7 @@ import { sizeProblem, TerminalConfig } from "./TerminalConfig.js"
 import type { OpenError, SendError, TerminalExited, TerminalNotFound } from "./TerminalError.js"
 import { TerminalNotEnded, TerminalRefused } from "./TerminalError.js"
 import * as TerminalKeys from "./TerminalKeys.js"
+import * as TerminalLog from "./TerminalLog.js"
 
 declare module "@afterturn/jobs/Job" {
   interface JobKindMap {
@@ -169,16 +172,27 @@ export class Terminals extends Context.Tag("@afterturn/terminal/Terminals")<
  * @since 0.1.0
  * @category layers
  */
-export const layer: Layer.Layer<Terminals, never, TerminalBackend | TerminalConfig | AgentExtensions | Projections> =
-  Layer.effect(
-    Terminals,
-    Effect.gen(function* () {
-      const runtime: Runtime = { settings: yield* TerminalConfig, backend: yield* TerminalBackend, places: new Map() }
-      const extensions = yield* AgentExtensions
-      yield* extensions.register(placeExtension(runtime, yield* Projections))
-      return make(runtime)
-    })
-  )
+export const layer: Layer.Layer<
+  Terminals,
+  never,
+  TerminalBackend | TerminalConfig | AgentExtensions | SessionLog | Projections | EventTypes
+> = Layer.effect(
+  Terminals,
+  Effect.gen(function* () {
+    const types = yield* EventTypes
+    yield* types.register(...TerminalLog.eventTypes)
+    const runtime: Runtime = {
+      settings: yield* TerminalConfig,
+      backend: yield* TerminalBackend,
+      log: yield* SessionLog,
+      projections: yield* Projections,
+      places: new Map()
+    }
+    const extensions = yield* AgentExtensions
+    yield* extensions.register(placeExtension(runtime))
+    return make(runtime)
+  })
+)
 
 const make = (runtime: Runtime): Context.Tag.Service<Terminals> => {
   const use =
@@ -269,6 +283,7 @@ const close = (runtime: Runtime, owner: SessionId, live: Live): Effect.Effect<Te
       const terminal = yield* infoOf(live)
       runtime.places.get(owner)?.terminals.delete(live.id)
       const alive = yield* shut(live, runtime.settings)
+      if (alive === 0) yield* recordClosed(runtime, owner, [live.id])
       return alive === 0 ? terminal : yield* new TerminalNotEnded({ code: "not_ended", terminalId: live.id, alive })
     })
   )

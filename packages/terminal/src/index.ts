@@ -1,6 +1,7 @@
 export * as TerminalBackend from "./TerminalBackend.js"
 export * as TerminalConfig from "./TerminalConfig.js"
 export * as TerminalError from "./TerminalError.js"
+export * as TerminalEvents from "./TerminalEvents.js"
 export * as TerminalKeys from "./TerminalKeys.js"
 export * as TerminalLog from "./TerminalLog.js"
 export * as Terminals from "./Terminals.js"

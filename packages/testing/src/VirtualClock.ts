@@ -31,7 +31,10 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Scheduler from "effect/Scheduler"
+import type { Dice } from "./Dice.js"
+import type { CountedScheduler } from "./internal/countingScheduler.js"
 import { CountingScheduler } from "./internal/countingScheduler.js"
+import { SeededScheduler } from "./internal/seededScheduler.js"
 import { TimerHeap } from "./internal/timerHeap.js"
 
 /**
@@ -47,6 +50,8 @@ export interface Options {
   readonly idleRounds?: number
   /** Whether work is under way that neither the scheduler nor the file system shows. Default: never. */
   readonly busy?: Effect.Effect<boolean>
+  /** Decides which of the fibers that are ready goes on, and how far. Default: in their order, as far as Effect's own scheduler lets them. */
+  readonly interleaving?: Dice
   /** Real time after which work that never rests is a defect. Default: 10 seconds. */
   readonly patience?: Duration.DurationInput
 }
@@ -200,7 +205,8 @@ interface Timeline {
 const make = (options: Options = {}) => {
   const start = parseInstant(options.start ?? defaultStart)
   const timeline: Timeline = { timers: new TimerHeap(), start, elapsed: 0, wallOffset: start }
-  const scheduler = new CountingScheduler()
+  const scheduler =
+    options.interleaving === undefined ? new CountingScheduler() : new SeededScheduler(options.interleaving)
   return { clock: makeClock(timeline), scheduler, service: makeService(timeline, rest(timeline, scheduler, options)) }
 }
 
@@ -255,7 +261,7 @@ const usesFiles = (): boolean =>
 const realClock = Clock.make()
 
 /** Waits until all work rests. */
-const rest = (timeline: Timeline, scheduler: CountingScheduler, options: Options): Effect.Effect<void> => {
+const rest = (timeline: Timeline, scheduler: CountedScheduler, options: Options): Effect.Effect<void> => {
   const { busy } = options
   const idleRounds = options.idleRounds ?? 2
   const patience = Duration.toMillis(options.patience ?? "10 seconds")
@@ -291,7 +297,7 @@ const rest = (timeline: Timeline, scheduler: CountingScheduler, options: Options
   })
 }
 
-const unrest = (scheduler: CountingScheduler): string =>
+const unrest = (scheduler: CountedScheduler): string =>
   scheduler.isRunning() ? "some fiber goes on without waiting for time" : "a file system request does not end"
 
 const makeService = (timeline: Timeline, settled: Effect.Effect<void>): typeof VirtualClock.Service => {

@@ -234,6 +234,9 @@ const initialize = JSON.stringify({
   params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "x", version: "1" } }
 })
 
+const calling = (id: number | string, name: string, input: Record<string, unknown>) =>
+  JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: input } })
+
 describe("afterturn mcp", () => {
   it.live(
     "speaks the present revision of the protocol too, and asks the client's user where it is told to",
@@ -273,12 +276,8 @@ describe("afterturn mcp", () => {
     () =>
       atHome((_, db) =>
         Effect.gen(function* () {
-          const call = JSON.stringify({
-            jsonrpc: "2.0",
-            id: "run",
-            method: "tools/call",
-            params: { name: "bash", arguments: bash("echo to stdout; echo to stderr >&2; echo to fd 1 > /dev/fd/1") }
-          })
+          const command = "echo to stdout; echo to stderr >&2; echo to fd 1 > /dev/fd/1"
+          const call = calling("run", "bash", bash(command))
           const [large, long] = [10_000_000, 20_000_000].map((length) => "x".repeat(length))
           const stdin = ["garbage", initialize, '{"jsonrpc":"2.0"}', large, long, call, '{"half'].join("\n")
           const { finished } = yield* Afterturn.start(["mcp", "--db", db, "--log-level", "trace"], {
@@ -322,13 +321,18 @@ describe("afterturn mcp", () => {
             const mark = path.join(home, `pid-${detaches}`)
             const session = detaches ? "detached" : "cancelled"
             const flags = detaches ? ["--detach-jobs"] : []
-            const { call, client } = yield* overStdio(home, serve("--session", session, ...flags))
-            yield* call("bash", bash(`echo $$ > ${mark}; echo ready; exec sleep 300`, background))
-            // The wait ends with the first word that there is to read.
-            yield* call("job_output", { job_id: "bash-1", wait: true, timeout_ms: 500 })
-            // The client waits for the process to end by itself for two seconds, then kills it: a server that took longer would
-            // have cancelled nothing.
-            yield* Effect.promise(() => client.close())
+            const server = yield* Afterturn.start(["mcp", "--session", session, ...flags], {
+              env: environment(home),
+              stdin: "open"
+            })
+            yield* server.write(initialize)
+            yield* server.write(calling(2, "bash", bash(`echo $$ > ${mark}; echo ready; exec sleep 300`, background)))
+            yield* server.said('"id":2')
+            yield* server.write(calling(3, "job_output", { job_id: "bash-1", wait: true, timeout_ms: 2_000 }))
+            yield* server.said("ready")
+            // Nobody sends it a signal.
+            yield* server.write()
+            assert.strictEqual((yield* server.finished).code, 0)
             const pid = Number(fs.readFileSync(mark, "utf8"))
             assert.strictEqual(isAlive(pid), detaches)
             const jobs = yield* Afterturn.inProcess(["jobs", "list", "--session", session, "--db", db, "--json"])

@@ -170,6 +170,23 @@ describe("sessions export and import", () => {
     )
   )
 
+  it.live("have a host called for the reminders that came along", () =>
+    withSessions((place) =>
+      Effect.gen(function* () {
+        const rule = '{"at":"2099-01-01T00:00:00Z"}'
+        const options = ["--db", place.db, "--session", "s1", "--title", "tea", "--rule", rule]
+        assert.strictEqual((yield* inProcess(["schedule", "create", ...options, "Pour."])).code, 0)
+        const file = path.join(place.folder, "s1.jsonl")
+        fs.writeFileSync(file, (yield* sessions(place, "export", "s1")).stdout)
+        yield* sessions(place, "import", file, "--id", "moved")
+        const db = new Sqlite(place.db, { readonly: true })
+        const alarms = db.prepare("SELECT key, due_at FROM afterturn_alarms WHERE session = 'moved'").all()
+        db.close()
+        assert.deepStrictEqual(alarms, [{ key: "reminders", due_at: Date.UTC(2099, 0, 1) }])
+      })
+    )
+  )
+
   it.live("name the first bad line and store nothing", () =>
     withSessions((place) =>
       Effect.gen(function* () {

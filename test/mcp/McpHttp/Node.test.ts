@@ -1,3 +1,4 @@
+import * as Http from "node:http"
 import * as AgentEvents from "@afterturn/agent/AgentEvents"
 import * as HttpNode from "@afterturn/mcp/McpHttp/Node"
 import * as McpInbox from "@afterturn/mcp/McpInbox"
@@ -147,6 +148,33 @@ describe("listening", () => {
         [true, true, true, true, false, false, false]
       )
     }).pipe(Effect.scoped, Effect.provide(Session.layer))
+  )
+
+  it.live("refuses what is addressed in a way that could be misread, and goes on", () =>
+    listening((url) =>
+      Effect.gen(function* () {
+        const status = (path: string, host: string) =>
+          Effect.async<number>((resume) => {
+            const { hostname, port } = url
+            Http.get({ hostname, port, path, headers: { Host: host }, agent: false }, (response) => {
+              response.resume()
+              resume(Effect.succeed(response.statusCode ?? 0))
+            })
+          })
+        for (const [path, host] of [
+          ["/mcp", "localhost@evil.example"],
+          ["/mcp", "[::1"],
+          ["/mcp", ""],
+          ["/mcp", "localhost/evil"],
+          ["http://evil.example/mcp", "localhost"]
+        ] as const) {
+          assert.strictEqual(yield* status(path, host), 400, `${path} ${host}`)
+        }
+        assert.strictEqual(yield* status("/mcp", "evil.example"), 403)
+        assert.strictEqual(yield* status("/other", "[::1]:80"), 404)
+        assert.strictEqual(yield* status("//", "localhost"), 404)
+      })
+    )
   )
 
   it.live("on a port that is taken says so", () =>

@@ -74,11 +74,17 @@ export interface Options {
   readonly script?: Script.Definition
   readonly jobs?: Partial<JobsOptions>
   readonly subagents?: Partial<SubagentOptions>
-  readonly delivery?: Partial<JobDelivery.DeliveryOptions>
+  /** `false`: nobody delivers notices. */
+  readonly delivery?: Partial<JobDelivery.DeliveryOptions> | false
 }
 
 const capabilities = (options: Options | undefined) =>
-  Layer.mergeAll(SubagentTools.layer, JobTools.layer(), JobDelivery.layer(options?.delivery), workTools).pipe(
+  Layer.mergeAll(
+    SubagentTools.layer,
+    JobTools.layer(),
+    options?.delivery === false ? Layer.empty : JobDelivery.layer(options?.delivery),
+    workTools
+  ).pipe(
     Layer.provideMerge(layerSubagents),
     Layer.provideMerge(Layer.merge(layerJobs(options?.jobs), SubagentConfig.layer(options?.subagents))),
     Layer.provideMerge(AgentLoop.layerRuntime({ timeZone: "Europe/Berlin" })),

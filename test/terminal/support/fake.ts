@@ -1,4 +1,5 @@
 /** A terminal of no system: tests say what its program writes, waits for and ends with. */
+import type { JobProcess } from "@afterturn/jobs/Job"
 import type { Foreground, TerminalExit, TerminalRequest, TerminalSize } from "@afterturn/terminal/TerminalBackend"
 import { TerminalBackend } from "@afterturn/terminal/TerminalBackend"
 import * as Deferred from "effect/Deferred"
@@ -34,6 +35,8 @@ const shellWaits: Foreground = { program: "bash", isLeader: true, waits: true }
 /** A backend, and the terminals that were opened on it. A new one shows a prompt and waits. */
 export const make = () => {
   const terminals: Array<FakeTerminal> = []
+  /** What is to be ended of a dead host's. */
+  const reaped: Array<JobProcess> = []
   const open = (request: TerminalRequest) =>
     Effect.gen(function* () {
       const pieces = yield* Queue.unbounded<Piece>()
@@ -97,7 +100,15 @@ export const make = () => {
     })
   return {
     terminals,
-    layer: Layer.succeed(TerminalBackend, { open, reap: () => Effect.succeed("nothing of it was running") })
+    reaped,
+    layer: Layer.succeed(TerminalBackend, {
+      open,
+      reap: (process) =>
+        Effect.sync(() => {
+          reaped.push(process)
+          return "nothing of it was running"
+        })
+    })
   }
 }
 

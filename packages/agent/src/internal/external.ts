@@ -145,7 +145,7 @@ const enter = Effect.fnUntraced(function* (external: External, request: Request)
 })
 
 const makeTurn = (turn: number): Effect.Effect<Turn> =>
-  Effect.map(Effect.all([Deferred.make<string>(), Deferred.make<void>()]), ([cancel, ended]) => ({
+  Effect.map(Effect.all([Deferred.make<string | undefined>(), Deferred.make<void>()]), ([cancel, ended]) => ({
     _tag: "turn",
     turn,
     cancel,

@@ -30,14 +30,15 @@ export interface Runtime {
 }
 
 /**
- * What an agent does. In `turn`, `cancel` ends it and `ended` is done once its end is stored.
+ * What an agent does. In `turn`, `cancel` ends it, with its cause; a turn that is over by itself needs none. `ended` is done once its end is
+ * stored.
  */
 export type Phase =
   | { readonly _tag: "idle" | "maintenance" | "closed" }
   | {
       readonly _tag: "turn"
       readonly turn: number
-      readonly cancel: Deferred.Deferred<string>
+      readonly cancel: Deferred.Deferred<string | undefined>
       readonly ended: Deferred.Deferred<void>
       keepInbox: boolean
     }
@@ -352,19 +353,22 @@ export const close = (live: Live): Effect.Effect<void> =>
  * final at once.
  */
 export const untilStored = <A, R>(append: Effect.Effect<A, AppendError, R>): Effect.Effect<A, AppendError, R> =>
-  append.pipe(
-    Effect.retry({
-      schedule: EffectSchedule.exponential("100 millis").pipe(
-        EffectSchedule.jittered,
-        EffectSchedule.upTo("10 seconds")
-      ),
-      while: (error) => error instanceof SessionStoreError && error.reason === "unavailable"
-    }),
-    Effect.retry({
-      schedule: EffectSchedule.exponential("100 millis").pipe(
-        EffectSchedule.union(EffectSchedule.spaced("30 seconds")),
-        EffectSchedule.jittered
-      ),
-      while: (error) => error instanceof SessionStoreError && (error.reason === "busy" || error.reason === "full")
-    })
-  )
+  append.pipe(Effect.retry(whileUnavailable), Effect.retry(whileBusy))
+
+const failsFor =
+  (...reasons: ReadonlyArray<SessionStoreError["reason"]>) =>
+  (error: AppendError): boolean =>
+    error instanceof SessionStoreError && reasons.includes(error.reason)
+
+const whileUnavailable = {
+  schedule: EffectSchedule.exponential("100 millis").pipe(EffectSchedule.jittered, EffectSchedule.upTo("10 seconds")),
+  while: failsFor("unavailable")
+}
+
+const whileBusy = {
+  schedule: EffectSchedule.exponential("100 millis").pipe(
+    EffectSchedule.union(EffectSchedule.spaced("30 seconds")),
+    EffectSchedule.jittered
+  ),
+  while: failsFor("busy", "full")
+}

@@ -95,8 +95,10 @@ const compact = Effect.fnUntraced(function* (
   const shortened = yield* compaction.summarize(agent, cut.messages)
   if (shortened === undefined) return false
   const kept = [...new Set([...shortened.kept, ...cut.kept])]
+  const { summary, usage } = shortened
+  const { throughSeq } = cut
   yield* commit(live, [
-    AgentEvents.ContextCompacted.make({ throughSeq: cut.throughSeq, summary: shortened.summary, kept })
+    AgentEvents.ContextCompacted.make({ throughSeq, summary, kept, ...(usage === undefined ? {} : { usage }) })
   ])
   return true
 })

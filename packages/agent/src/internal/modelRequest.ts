@@ -74,9 +74,13 @@ const requestOnce = (
 ): Effect.Effect<ModelAnswer, ModelError> =>
   Effect.suspend(() => {
     const answer = new AnswerBuilder()
-    return model.streamText({ ...options, disableToolCallResolution: true }).pipe(
-      Stream.timeoutFail(() => silentFor(config.modelSilence), config.modelSilence),
-      Stream.runForEach((part) => answer.add(part, spectator)),
+    const parts = model.streamText({ ...options, disableToolCallResolution: true })
+    return unlessSilent(config.modelSilence, (heard) =>
+      Stream.runForEach(parts, (part) => {
+        heard()
+        return answer.add(part, spectator)
+      })
+    ).pipe(
       Effect.matchEffect({
         onSuccess: () => answer.finish(),
         onFailure: (error) => {
@@ -85,6 +89,29 @@ const requestOnce = (
           return salvaged === undefined ? Effect.fail(fromAiError(error)) : Effect.succeed(salvaged)
         }
       })
+    )
+  })
+
+/**
+ * Ends work that has heard nothing for so long. One fiber watches over all of it, by the time that passes: a clock that is set makes
+ * nobody silent.
+ */
+const unlessSilent = <A, E>(
+  silence: Duration.Duration,
+  work: (heard: () => void) => Effect.Effect<A, E>
+): Effect.Effect<A, E | ModelError> =>
+  Effect.clockWith((clock) => {
+    const passed = () => Number(clock.unsafeCurrentTimeNanos()) / 1e6
+    let last = passed()
+    const watch: Effect.Effect<never, ModelError> = Effect.suspend(() => {
+      const left = last + Duration.toMillis(silence) - passed()
+      return left <= 0 ? Effect.fail(silentFor(silence)) : Effect.zipRight(Effect.sleep(left), watch)
+    })
+    return Effect.raceFirst(
+      work(() => {
+        last = passed()
+      }),
+      watch
     )
   })
 

@@ -2,6 +2,7 @@ import type * as LanguageModel from "@effect/ai/LanguageModel"
 import * as Prompt from "@effect/ai/Prompt"
 import * as Effect from "effect/Effect"
 import type { AgentOptions } from "../AgentConfig.js"
+import type { Usage } from "../AgentEvents.js"
 import type { ModelError } from "../ModelError.js"
 import { requestAnswer } from "./modelRequest.js"
 
@@ -18,6 +19,12 @@ const instructions = [
 const largestShare = 180_000
 const smallestShare = 6_000
 
+/** A text, and the tokens that it took. */
+interface Summary {
+  readonly text: string
+  readonly usage: Usage
+}
+
 /**
  * A summary of messages. It is built up share by share: each request continues the summary of what came before.
  */
@@ -25,19 +32,19 @@ export const summarize = (
   model: LanguageModel.Service,
   config: AgentOptions,
   messages: ReadonlyArray<Prompt.Message>
-): Effect.Effect<string, ModelError> => {
+): Effect.Effect<Summary, ModelError> => {
   const record = messages.map(recordOf).join("\n\n")
   const largest = Math.max(smallestShare, Math.min(largestShare, config.maxHistoryTokens * 2))
   return Effect.gen(function* () {
     let share = largest
     let at = 0
-    let summary = ""
+    let summary: Summary = { text: "", usage: { inputTokens: null, outputTokens: null } }
     while (at < record.length) {
       const part = whole(record.slice(at, at + share))
-      const answer = yield* Effect.either(ask(model, config, summary, part))
+      const answer = yield* Effect.either(ask(model, config, summary.text, part))
       if (answer._tag === "Right") {
-        if (answer.right === "") return ""
-        summary = answer.right
+        summary = { text: answer.right.text, usage: sum(summary.usage, answer.right.usage) }
+        if (summary.text === "") return summary
         at += part.length
       } else if (answer.left.code === "provider_context_overflow" && share > smallestShare) {
         share = Math.max(smallestShare, Math.floor(share / 2))
@@ -54,7 +61,7 @@ const ask = (
   config: AgentOptions,
   before: string,
   record: string
-): Effect.Effect<string, ModelError> => {
+): Effect.Effect<Summary, ModelError> => {
   const prompt = Prompt.fromMessages([
     Prompt.systemMessage({ content: instructions }),
     Prompt.userMessage({
@@ -65,13 +72,23 @@ const ask = (
       ]
     })
   ])
-  return Effect.map(requestAnswer(model, { prompt, tools: [] }, config, unseen), ({ content }) =>
-    content
+  return Effect.map(requestAnswer(model, { prompt, tools: [] }, config, unseen), ({ content, usage }) => ({
+    text: content
       .map((block) => (block.type === "text" ? block.text : ""))
       .join("")
-      .trim()
-  )
+      .trim(),
+    usage
+  }))
 }
+
+/** What only one of the requests was told stays known. */
+const sum = (before: Usage, more: Usage): Usage => ({
+  inputTokens: plus(before.inputTokens, more.inputTokens),
+  outputTokens: plus(before.outputTokens, more.outputTokens)
+})
+
+const plus = (before: number | null, more: number | null): number | null =>
+  more === null ? before : (before ?? 0) + more
 
 /** Nobody watches a summary being written. */
 const unseen = { delta: () => Effect.void, retry: () => Effect.void }

@@ -32,6 +32,8 @@ export type TurnFailure = ModelError | AppendError | ReadError
 export interface LoopRuntime extends Runtime {
   readonly systemPrompt: Context.Tag.Service<SystemPrompt>
   readonly model: Context.Tag.Service<AgentModel>
+  /** Tells of a request to this model. */
+  readonly chat: ReturnType<typeof Telemetry.chatSpan>
   readonly compaction: Context.Tag.Service<Compaction> | undefined
 }
 
@@ -120,8 +122,8 @@ const askOnce = (
     delta: (kind, delta) => PubSub.publish(live.output, { _tag: kind, turn, step, delta }),
     retry: (error) => PubSub.publish(live.output, { _tag: "Retry", turn, step, message: error.message })
   }
-  const { model, route } = live.runtime.model
-  return Telemetry.chatSpan(route, requestAnswer(model, { prompt, tools }, live.runtime.config, spectator))
+  const { chat, config, model } = live.runtime
+  return chat(requestAnswer(model.model, { prompt, tools }, config, spectator))
 }
 
 const assistantMessage = ({ live, turn }: TurnContext, step: number, answer: ModelAnswer) =>

@@ -4,7 +4,9 @@
  * @since 0.1.0
  */
 import type { AgentExtensions } from "@afterturn/agent/Agents"
+import type { EventTypes } from "@afterturn/session-log/EventTypes"
 import type { Projections } from "@afterturn/session-log/Projection"
+import type { SessionLog } from "@afterturn/session-log/SessionLog"
 import * as Pty from "@afterturn/terminal/TerminalBackend/Pty"
 import * as TerminalConfig from "@afterturn/terminal/TerminalConfig"
 import * as Terminals from "@afterturn/terminal/Terminals"
@@ -17,7 +19,7 @@ import * as Layer from "effect/Layer"
 export const terminals: Layer.Layer<
   Terminals.Terminals | TerminalConfig.TerminalConfig,
   never,
-  AgentExtensions | Projections
+  AgentExtensions | SessionLog | Projections | EventTypes
 > = Terminals.layer.pipe(
   Layer.provide(Pty.layer),
   Layer.provideMerge(TerminalConfig.layer()),

@@ -21,6 +21,7 @@ import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -28,6 +29,7 @@ import * as Approve from "../Approve.js"
 import type { CliError } from "../CliError.js"
 import { blocked, failure, fromError, usage } from "../CliError.js"
 import type { Handler, Services } from "../Commands.js"
+import { hostLayer } from "../Compose/Schedule.js"
 import { agentLayer } from "../Compose.js"
 import * as SafeText from "../chat/SafeText.js"
 import * as Database from "../Database.js"
@@ -86,7 +88,9 @@ export const run = (options: RunOptions): Handler =>
     const check = Option.map(options.check, (command) => ({ check: { command, workdir: process.cwd() } }))
     const goals = { rearmOnResume: work._tag === "Goal", ...Option.getOrElse(check, () => ({})) }
     const baseUrl = Option.getOrUndefined(options.baseUrl)
-    yield* Effect.provide(live, agentLayer({ db, route, baseUrl, approval, goals }))
+    // Whoever stays for reminders looks after those of other sessions too; the end of a short run would cut their turns off.
+    const host = Option.isSome(maxWait) ? hostLayer() : Layer.empty
+    yield* Effect.provide(live, Layer.provideMerge(host, agentLayer({ db, route, baseUrl, approval, goals })))
   }).pipe(Effect.mapError((error) => (error._tag === "StdoutClosed" ? error : fromError(error))))
 
 const readWork = (options: RunOptions) =>

@@ -6,6 +6,7 @@
 import type { JobSpoolError } from "@afterturn/jobs/JobSpool"
 import { JobSpool } from "@afterturn/jobs/JobSpool"
 import { collectGarbage } from "@afterturn/jobs/JobSpool/Files"
+import { Schedule } from "@afterturn/schedule/Schedule"
 import type { SessionHeader, SessionId, SessionSummary } from "@afterturn/session-log/SessionEvent"
 import { SessionLog } from "@afterturn/session-log/SessionLog"
 import type { SessionStoreError } from "@afterturn/session-log/SessionStore"
@@ -17,6 +18,7 @@ import * as Stream from "effect/Stream"
 import { failure } from "../CliError.js"
 import type { Handler } from "../Commands.js"
 import { outputFolder, spoolLayer } from "../Compose/Jobs.js"
+import { scheduleLayer } from "../Compose/Schedule.js"
 import * as Database from "../Database.js"
 import { text } from "../internal/input.js"
 import { inert, jsonText } from "../internal/json.js"
@@ -186,7 +188,7 @@ export const exportSession = ({ db, id }: SessionOptions): Handler =>
   )
 
 /**
- * Stores an exported session.
+ * Stores an exported session, so that a host finds it when its reminders are due.
  *
  * @since 0.1.0
  * @category commands
@@ -196,12 +198,17 @@ export const importSession = (
 ): Handler =>
   withStore(
     options.db,
-    Effect.flatMap(SessionLog, (log) =>
-      Effect.flatMap(
-        log.importJsonl(text(options.file), Option.isSome(options.newId) ? { id: options.newId.value } : {}),
-        writeHeader
+    Effect.gen(function* () {
+      const log = yield* SessionLog
+      const given = Option.isSome(options.newId) ? { id: options.newId.value } : {}
+      const header = yield* log.importJsonl(text(options.file), given)
+      yield* Effect.flatMap(Schedule, (schedule) => schedule.reindex(header.id)).pipe(
+        Effect.provide(scheduleLayer),
+        // What this release does not know it can't drive either, so that nobody has to be called for it.
+        Effect.catchTag("UnknownEventType", () => Effect.void)
       )
-    )
+      yield* writeHeader(header)
+    })
   )
 
 /**

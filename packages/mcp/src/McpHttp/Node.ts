@@ -95,12 +95,20 @@ const open = (
 ): Effect.Effect<Http.Server, ListenFailed> =>
   Effect.async((resume) => {
     const listener = Http.createServer((request, response) => {
+      if (!isAddressed(request)) {
+        response.writeHead(400, { Connection: "close" }).end()
+        return
+      }
       // The adapter's type leaves out that Node's fields may be undefined.
       handle(request as Parameters<typeof handle>[0], response).catch(() => response.destroy())
     })
     listener.once("error", (error) => resume(new ListenFailed({ host, port, reason: error.message })))
     listener.listen(port, host, () => resume(Effect.succeed(listener)))
   })
+
+/** A path of this server under a plain name: everything else would be read in more than one way. */
+const isAddressed = ({ headers, url }: Http.IncomingMessage): boolean =>
+  url?.startsWith("/") === true && /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i.test(headers.host ?? "")
 
 const close = (listener: Http.Server): Effect.Effect<void> =>
   Effect.async((resume) => {

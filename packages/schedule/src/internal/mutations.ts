@@ -16,7 +16,7 @@ import type { ScheduleError } from "../ScheduleError.js"
 import { ScheduleChange } from "../ScheduleEvents.js"
 import type { Reminder, ScheduleState } from "../ScheduleLog.js"
 import * as ScheduleLog from "../ScheduleLog.js"
-import { inboxAlarm } from "./alarms.js"
+import { dueAlarm, inboxAlarm } from "./alarms.js"
 import type { Attached, Decision, Refusal, Shared } from "./service.js"
 import { change, corrupt, findActive, notFound, readId, readText, refused } from "./service.js"
 import { viewOf } from "./view.js"
@@ -169,6 +169,18 @@ const onward = (reminder: Reminder, now: Instant): Either.Either<Instant, Refusa
     Either.fromOption(next, (): Refusal => over)
   )
 }
+
+export const reindex =
+  (shared: Shared): Service["reindex"] =>
+  (session) =>
+    shared.projections.decide(session, ScheduleLog.reminders, ({ value: state }) =>
+      Effect.gen(function* () {
+        const { value: inbox } = yield* shared.projections.get(session, AgentLog.state)
+        const waits = [...inbox.nextTurn, ...inbox.nextStep].some(ReminderMessage.isReminder)
+        const alarms = [dueAlarm(state), inboxAlarm(waits ? yield* Instants.now : null)]
+        return { events: [], alarms, value: undefined }
+      })
+    )
 
 export const runNow = (shared: Shared): Service["runNow"] =>
   Effect.fn("Schedule.runNow")((session: SessionId, given: string) =>

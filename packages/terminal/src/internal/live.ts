@@ -1,5 +1,7 @@
 import type { Instant } from "@afterturn/session-log/Instant"
+import type { Projections } from "@afterturn/session-log/Projection"
 import type { SessionId } from "@afterturn/session-log/SessionEvent"
+import type { SessionLog } from "@afterturn/session-log/SessionLog"
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -30,6 +32,8 @@ export interface Place {
 export interface Runtime {
   readonly settings: TerminalSettings
   readonly backend: Context.Tag.Service<TerminalBackend>
+  readonly log: Context.Tag.Service<SessionLog>
+  readonly projections: Context.Tag.Service<Projections>
   readonly places: Map<SessionId, Place>
 }
 

@@ -1,41 +1,87 @@
 import type { AgentExtension } from "@afterturn/agent/Agents"
 import { now } from "@afterturn/session-log/Instant"
-import type { Projections } from "@afterturn/session-log/Projection"
+import type { Projection } from "@afterturn/session-log/Projection"
 import type { SessionId } from "@afterturn/session-log/SessionEvent"
 import * as Clock from "effect/Clock"
-import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import type { TerminalType } from "../TerminalConfig.js"
 import type { OpenError } from "../TerminalError.js"
-import { TerminalLimitReached, TerminalNotFound, TerminalOwnerAbsent, UnknownTerminalType } from "../TerminalError.js"
-import { lastNumber, numberOf } from "../TerminalLog.js"
+import {
+  TerminalLimitReached,
+  TerminalNotFound,
+  TerminalOpenFailed,
+  TerminalOwnerAbsent,
+  UnknownTerminalType
+} from "../TerminalError.js"
+import { TerminalClose, TerminalOpen } from "../TerminalEvents.js"
+import * as TerminalLog from "../TerminalLog.js"
 import type { OpenInput, TerminalInfo } from "../Terminals.js"
 import type { Live, Place, Runtime } from "./live.js"
 import { infoOf, pump, shut } from "./live.js"
 import * as Screen from "./screen.js"
 import * as Wait from "./wait.js"
 
-/** Gives each agent a place for its terminals, and closes them with it. */
+/** Gives each agent a place for its terminals, ends what an earlier host left of some, and closes its own with it. */
 export const placeExtension =
-  (runtime: Runtime, projections: Context.Tag.Service<Projections>): AgentExtension =>
+  (runtime: Runtime): AgentExtension =>
   (agent) =>
-    Effect.acquireRelease(
-      Effect.gen(function* () {
-        const last = yield* Effect.catchAll(projections.get(agent.id, lastNumber), (error) =>
-          // Ids may be given out again then, which is better than an agent without terminals.
-          Effect.as(Effect.logWarning(`the terminals of session "${agent.id}" before are not known`, error), {
-            value: 0
-          })
+    Effect.gen(function* () {
+      // Read before anything is opened here.
+      const left = yield* recorded(runtime, agent.id, TerminalLog.unclosed)
+      const last = yield* recorded(runtime, agent.id, TerminalLog.lastNumber)
+      yield* Effect.acquireRelease(
+        Effect.sync(() => enter(runtime, agent.id, last)),
+        (place) => leave(runtime, place)
+      )
+      yield* Effect.forkScoped(endLeft(runtime, agent.id, left))
+    })
+
+/** Without it ids may be given out again and something may be left running, which is better than an agent without terminals. */
+const recorded = <State, Encoded>(
+  { projections }: Runtime,
+  owner: SessionId,
+  projection: Projection<State, Encoded>
+): Effect.Effect<State> =>
+  projections.get(owner, projection).pipe(
+    Effect.map(({ value }) => value),
+    Effect.catchAll((error) =>
+      Effect.as(
+        Effect.logWarning(`the terminals of session "${owner}" before are not known`, error),
+        projection.initial
+      )
+    )
+  )
+
+const enter = (runtime: Runtime, owner: SessionId, last: number): Place => {
+  const place: Place = { owner, terminals: new Map(), opening: 0, last, isClosing: false }
+  runtime.places.set(owner, place)
+  return place
+}
+
+/** What ignored that its host had died. */
+const endLeft = (runtime: Runtime, owner: SessionId, left: TerminalLog.Unclosed): Effect.Effect<void> =>
+  Effect.forEach(TerminalLog.withoutJob(left), (process) => runtime.backend.reap(process), { discard: true }).pipe(
+    Effect.zipRight(recordClosed(runtime, owner, Object.keys(left.terminals)))
+  )
+
+/** One that is not recorded is looked for again by the next host, which finds nothing of it. */
+export const recordClosed = ({ log }: Runtime, owner: SessionId, ids: ReadonlyArray<string>): Effect.Effect<void> =>
+  ids.length === 0
+    ? Effect.void
+    : log
+        .append(
+          owner,
+          ids.map((id) => TerminalClose.make({ id }))
         )
-        const place: Place = { owner: agent.id, terminals: new Map(), opening: 0, last: last.value, isClosing: false }
-        runtime.places.set(agent.id, place)
-        return place
-      }),
-      (place) => leave(runtime, place)
-    ).pipe(Effect.asVoid)
+        .pipe(
+          Effect.asVoid,
+          Effect.catchAll((error) =>
+            Effect.logDebug(`that ${ids.join(", ")} of session "${owner}" ended is not recorded`, error)
+          )
+        )
 
 const leave = (runtime: Runtime, place: Place): Effect.Effect<void> =>
   Effect.suspend(() => {
@@ -43,16 +89,17 @@ const leave = (runtime: Runtime, place: Place): Effect.Effect<void> =>
     if (runtime.places.get(place.owner) === place) runtime.places.delete(place.owner)
     const all = [...place.terminals.values()]
     place.terminals.clear()
-    return Effect.forEach(
+    const closed = Effect.forEach(
       all,
       (live) =>
         Effect.flatMap(shut(live, runtime.settings), (alive) =>
           alive === 0
-            ? Effect.void
-            : Effect.logWarning(`${alive} processes of terminal "${live.id}" could not be ended`)
+            ? Effect.succeed([live.id])
+            : Effect.as(Effect.logWarning(`${alive} processes of terminal "${live.id}" could not be ended`), [])
         ),
-      { concurrency: "unbounded", discard: true }
+      { concurrency: "unbounded" }
     )
+    return Effect.flatMap(closed, (ids) => recordClosed(runtime, place.owner, ids.flat()))
   })
 
 /** A terminal of the caller; a foreign one does not exist. */
@@ -61,7 +108,7 @@ export const find = (runtime: Runtime, owner: SessionId, id: string): Effect.Eff
     const place = runtime.places.get(owner)
     const live = place?.terminals.get(id)
     if (live !== undefined) return Effect.succeed(live)
-    const ended = (numberOf(id) ?? Number.POSITIVE_INFINITY) <= (place?.last ?? 0)
+    const ended = (TerminalLog.numberOf(id) ?? Number.POSITIVE_INFINITY) <= (place?.last ?? 0)
     return new TerminalNotFound({ code: "terminal_not_found", terminalId: id, ended })
   })
 
@@ -130,7 +177,7 @@ const start = Effect.fnUntraced(function* (
 })
 
 const bringUp = Effect.fnUntraced(function* (
-  { backend, settings }: Runtime,
+  { backend, log, settings }: Runtime,
   place: Place,
   program: TerminalType,
   input: OpenInput,
@@ -153,6 +200,11 @@ const bringUp = Effect.fnUntraced(function* (
       size
     })
   )
+  const id = `term-${++place.last}`
+  yield* Effect.mapError(
+    log.append(place.owner, [TerminalOpen.make({ id, process: process.process })]),
+    (cause) => new TerminalOpenFailed({ code: "open_failed", reason: "it could not be recorded", cause })
+  )
   const replies: Array<string> = []
   const screen = Screen.make(emulator, {
     ...size,
@@ -161,7 +213,7 @@ const bringUp = Effect.fnUntraced(function* (
   })
   yield* Effect.addFinalizer(() => Effect.sync(screen.dispose))
   const live: Live = {
-    id: `term-${++place.last}`,
+    id,
     type: input.type,
     name: input.name,
     cwd: input.cwd,

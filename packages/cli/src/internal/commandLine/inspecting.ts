@@ -3,7 +3,7 @@ import type { StrictProvider } from "@afterturn/agent/ToolSchema"
 import * as Command from "@effect/cli/Command"
 import * as Effect from "effect/Effect"
 import { group, leaf } from "../cliCommand.js"
-import { flag, nonEmpty, oneOf, option } from "../parameters.js"
+import { flag, nonEmpty, oneOf, option, positive } from "../parameters.js"
 import { db, id, json, text } from "./shared.js"
 
 const providers = ["openai-strict", "anthropic"] as const satisfies ReadonlyArray<StrictProvider>
@@ -46,6 +46,31 @@ const doctor = Command.make("doctor", { db, json }, (options) =>
   )
 )
 
+const simulate = Command.make(
+  "simulate",
+  {
+    seed: option("seed", "N", "The first seed. Default: 1.", positive),
+    seeds: option("seeds", "N", "How many seeds, one after the other. Default: 1.", positive),
+    steps: option("steps", "FILE", "With one seed: plays these steps, as a failed run prints them.", nonEmpty),
+    workers: option("workers", "N", "Processes at a time. Default: one for each processor.", positive),
+    json
+  },
+  (options) =>
+    Effect.flatMap(
+      Effect.promise(() => import("../../commands/simulate.js")),
+      ({ simulate }) => simulate(options)
+    )
+).pipe(
+  Command.withDescription(
+    text(
+      "Plays days of agents in memory, on a clock of their own: todos, jobs, reminders and goals on two hosts whose store fails and who die " +
+        "at any instant. Then checks that nothing was lost, doubled or early. A seed decides all of it.",
+      "Prints what the runs have met. A run that breaks a promise is shortened and printed; exits 1 then.",
+      "With --json, { seeds, failures: [{ scenario, seed, steps, findings }], coverage }."
+    )
+  )
+)
+
 const toolsCatalog = Command.make(
   "catalog",
   {
@@ -78,5 +103,6 @@ export const inspecting = [
   leaf(wakes),
   group("todo", text("Looks at todo lists."), leaf(todoShow)),
   group("tools", text("Looks at the tools of agents."), leaf(toolsCatalog)),
-  leaf(doctor)
+  leaf(doctor),
+  leaf(simulate)
 ] as const
