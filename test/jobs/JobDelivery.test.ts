@@ -127,6 +127,19 @@ describe("an idle owner", () => {
       }).pipe(Effect.scoped, Effect.provide(layer(FakeModel.replies())))
   )
 
+  it.effect("is woken by each end at once where ends are not gathered", () =>
+    Effect.gen(function* () {
+      const agent = yield* create
+      const [one, two] = yield* Effect.all([held(), held(), held()])
+      for (const job of [one, two]) {
+        yield* job.end
+        yield* settle
+        yield* agent.whenIdle
+      }
+      assert.deepStrictEqual(yield* told(), [["work-1"], ["work-2"]])
+    }).pipe(Effect.scoped, Effect.provide(layer(FakeModel.replies(), { gatherFor: Duration.zero })))
+  )
+
   it.effect("loses no end that is being gathered when the user opens a turn", () =>
     Effect.gen(function* () {
       const agent = yield* create

@@ -63,12 +63,16 @@ export const mcp = (options: McpCommandOptions, output: McpStdio.StdioOptions["o
         : overHttp(options, port)
   }).pipe(Effect.mapError(fromError))
 
-/** The end of stdin has the server gone within two seconds: the rest of its jobs is left to the ledger then. */
-const disposal = Duration.millis(1_800)
+/**
+ * The end of stdin has the server gone within two seconds, some of which it takes to leave: calls that run may still be answered, then
+ * its jobs are ended. What is left of them is left to the ledger.
+ */
+const drain = Duration.millis(500)
+const disposal = Duration.seconds(1)
 
 const overStdio = (options: McpCommandOptions, output: McpStdio.StdioOptions["output"]) =>
   Effect.gen(function* () {
-    const io = { input: process.stdin, output }
+    const io = { input: process.stdin, output, drain }
     const scope = yield* Scope.fork(yield* Effect.scope, ExecutionStrategy.sequential)
     const made = yield* Effect.either(Scope.extend(open(options, true), scope))
     if (Either.isLeft(made)) {
