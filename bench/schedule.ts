@@ -3,9 +3,12 @@ import { join } from "node:path"
 import * as AgentLoop from "@afterturn/agent/AgentLoop"
 import { Agents } from "@afterturn/agent/Agents"
 import * as Compaction from "@afterturn/agent/Compaction"
+import { idOf } from "@afterturn/schedule/Reminder"
 import * as ReminderDelivery from "@afterturn/schedule/ReminderDelivery"
+import * as ReminderHost from "@afterturn/schedule/ReminderHost"
 import { layer as layerSchedule, Schedule } from "@afterturn/schedule/Schedule"
 import * as ScheduleConfig from "@afterturn/schedule/ScheduleConfig"
+import { ScheduleChange } from "@afterturn/schedule/ScheduleEvents"
 import type { ScheduleState } from "@afterturn/schedule/ScheduleLog"
 import * as ScheduleLog from "@afterturn/schedule/ScheduleLog"
 import { format } from "@afterturn/session-log/Instant"
@@ -14,6 +17,7 @@ import type { SessionEvent, SessionId } from "@afterturn/session-log/SessionEven
 import { layerMemory, SessionLog } from "@afterturn/session-log/SessionLog"
 import { layerSqlite } from "@afterturn/session-log/SessionLog/Sqlite"
 import * as VirtualClock from "@afterturn/testing/VirtualClock"
+import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -52,6 +56,19 @@ const runtime = (where: "memory" | string, maxSleep?: Duration.DurationInput) =>
     Layer.provideMerge(where === "memory" ? layerMemory : layerSqlite({ filename: join(folder, `${where}.db`) }))
   )
 
+/** What a comparable system's package reached on a machine of this kind, in a run of its own: by the number of active reminders. */
+const peer = {
+  creates: new Map([
+    [0, 196],
+    [1000, 60],
+    [10_000, 5.5]
+  ]),
+  lateMillis: 105,
+  overduePerSecond: 8
+}
+
+const beside = (ratio: number) => `${ratio >= 10 ? Math.round(ratio) : ratio.toFixed(1)} times the peer's`
+
 const say = (text: string) => Effect.sync(() => console.log(text))
 
 const timed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
@@ -84,7 +101,7 @@ const changes = (where: "memory" | "sqlite") =>
       active = target
       const rate = (millis: number) => Math.round((batch / millis) * 1000)
       yield* say(
-        `${where}, ${target} active: ${rate(created.millis)} creates/s, ${rate(deleted.millis)} deletes/s, list of ${listed.value.reminders.length} in ${listed.millis.toFixed(1)} ms`
+        `${where}, ${target} active: ${rate(created.millis)} creates/s (${beside(rate(created.millis) / (peer.creates.get(target) ?? Number.NaN))}), ${rate(deleted.millis)} deletes/s, list of ${listed.value.reminders.length} in ${listed.millis.toFixed(1)} ms`
       )
     }
   }).pipe(Effect.scoped, Effect.provide(runtime(where === "memory" ? "memory" : "changes")))
@@ -118,31 +135,59 @@ const fold = Effect.gen(function* () {
   yield* say(`fold of ${ScheduleLog.size(value)} changes from stored JSON: ${millis.toFixed(0)} ms`)
 })
 
-/** Sessions with reminders each, in a file: what a host asks of it. */
+const remindersEach = 10
+
+/** Ten reminders in one append, with the alarm that goes with them. */
+const tenReminders = (first: number) => ({
+  events: times(remindersEach).map((index) =>
+    ScheduleChange.make({
+      version: 1,
+      operation: "create",
+      record: {
+        id: idOf(index + 1),
+        title: "tea",
+        prompt: "Pour the tea.",
+        rule: { every_seconds: 3600 },
+        createdAt: format(Date.UTC(2026, 0, 1)),
+        scheduledAt: format(first + index * 1000)
+      }
+    })
+  ),
+  alarms: [{ key: "reminders", dueAt: format(first) }]
+})
+
+/** Sessions with ten reminders each, in a file: what a host asks of it, and how soon it drives the one that is due. */
 const dueQuery = Effect.gen(function* () {
   const log = yield* SessionLog
   const alarms = yield* SessionAlarms
   let made = 0
   for (const target of quick ? [100, 1000] : [1000, 10_000]) {
     yield* Effect.forEach(
-      times(target - made).map((index) => `session-${made + index}` as SessionId),
-      (id) =>
-        Effect.zipRight(
-          log.create({ id }),
-          log.append(id, [], { alarms: [{ key: "reminders", dueAt: format(Date.UTC(2030, 0, 1) + made) }] })
-        ),
+      times(target - made).map((index) => made + index),
+      (index) => {
+        const id = `session-${index}` as SessionId
+        const { alarms, events } = tenReminders(index === 0 ? Date.UTC(2025, 0, 1) : Date.UTC(2040, 0, 1) + index)
+        return Effect.zipRight(log.create({ id }), log.append(id, events, { alarms }))
+      },
       { discard: true, concurrency: 64 }
     )
     made = target
-    const until = format(Date.UTC(2026, 0, 1))
+    const until = format(Date.UTC(2024, 0, 1))
     yield* alarms.due({ until, limit: 256 })
     const asked = yield* timed(Effect.forEach(times(1000), () => alarms.due({ until, limit: 256 }), { discard: true }))
     const next = yield* timed(Effect.forEach(times(1000), () => alarms.next(until), { discard: true }))
     yield* say(
-      `${target} sessions with an alarm: due ${asked.millis.toFixed(0)} µs, next ${next.millis.toFixed(0)} µs a query`
+      `${target * remindersEach} reminders in ${target} sessions: due ${asked.millis.toFixed(0)} µs, next ${next.millis.toFixed(0)} µs a query`
     )
   }
-}).pipe(Effect.provide(layerSqlite({ filename: join(folder, "due.db") })))
+}).pipe(Effect.provide(runtime("due")))
+
+const hostStart = Effect.gen(function* () {
+  const driven = yield* Deferred.make<void>()
+  const host = ReminderHost.layer({ onDrive: () => Effect.asVoid(Deferred.succeed(driven, undefined)) })
+  const { millis } = yield* timed(Effect.provide(Deferred.await(driven), Layer.provideMerge(host, runtime("due"))))
+  yield* say(`a host on that file drives the session that is due ${millis.toFixed(0)} ms after its start`)
+})
 
 /** A host comes back after a long time. */
 const overdue = (count: number) =>
@@ -164,7 +209,9 @@ const overdue = (count: number) =>
           })
         )
       )
-      yield* say(`${count} overdue reminders in memory, turns included: ${Math.round((count / millis) * 1000)}/s`)
+      yield* say(
+        `${count} overdue reminders in memory, turns included: ${Math.round((count / millis) * 1000)}/s, ${beside(((count / millis) * 1000) / peer.overduePerSecond)}`
+      )
     }).pipe(Effect.provide(runtime("memory"))),
     { patience: "10 minutes" }
   )
@@ -191,6 +238,28 @@ const long = (where: "memory" | "month", days: number) =>
     }).pipe(Effect.scoped, Effect.provide(runtime(where, "5 minutes"))),
     { patience: "10 minutes" }
   )
+
+/** On the clock of the machine: one among many that are not due. */
+const punctual = Effect.gen(function* () {
+  const schedule = yield* Schedule
+  const agents = yield* Agents
+  const log = yield* SessionLog
+  const agent = yield* agents.create()
+  const count = quick ? 1000 : 10_000
+  yield* Effect.forEach(times(count), () => schedule.create(agent.id, reminder(1_000_000)), { discard: true })
+  const late: Array<number> = []
+  for (const _ of times(5)) {
+    const { reminder: made } = yield* schedule.create(agent.id, reminder(1))
+    yield* log.changes(agent.id, { fromSeq: yield* log.lastSeq(agent.id) }).pipe(
+      Stream.filter(({ data }) => (data as { readonly operation?: string }).operation === "dispatch"),
+      Stream.take(1),
+      Stream.runForEach(({ time }) => Effect.sync(() => late.push(Date.parse(time) - Date.parse(made.scheduledAt))))
+    )
+    yield* agent.whenIdle
+  }
+  const worst = Math.max(...late)
+  yield* say(`one due among ${count} active: dispatched at most ${worst} ms late, the peer ${peer.lateMillis} ms`)
+}).pipe(Effect.scoped, Effect.provide(runtime("memory")))
 
 /** On the clock of the machine: many that are due in the same second. */
 const lateness = Effect.gen(function* () {
@@ -224,6 +293,8 @@ const all = Effect.gen(function* () {
   yield* changes("sqlite")
   yield* fold
   yield* dueQuery
+  yield* hostStart
+  yield* punctual
   yield* lateness
   yield* overdue(quick ? 500 : 10_000)
   yield* long("memory", quick ? 7 : 365)

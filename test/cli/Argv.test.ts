@@ -63,8 +63,17 @@ describe("Argv", () => {
     assert.deepStrictEqual(parse("say", "--db=a=b", "x"), runs(["say"], "--db", "a=b", "--", "x"))
   })
 
-  it("lets the last of two values count", () => {
-    assert.deepStrictEqual(parse("say", "--db", "a", "--db", "b", "x"), runs(["say"], "--db", "b", "--", "x"))
+  it("refuses a second value of an option, and -- as a value", () => {
+    assert.strictEqual(refusal("say", "--db", "a", "--db=b", "x"), 'expected --db once, got "a" and "b"')
+    for (const line of [
+      ["say", "--db=--", "x"],
+      ["say", "--db", "--", "x"]
+    ]) {
+      assert.strictEqual(refusal(...line), '--db: expected a value, got "--", which ends the options')
+    }
+  })
+
+  it("lets the last of a switch and its opposite count", () => {
     assert.deepStrictEqual(parse("say", "--json", "--json=false", "x"), runs(["say"], "--", "x"))
   })
 

@@ -1,16 +1,37 @@
+import { AgentModel } from "@afterturn/agent/AgentModel"
 import { Schedule } from "@afterturn/schedule/Schedule"
 import { format } from "@afterturn/session-log/Instant"
+import { SessionLog } from "@afterturn/session-log/SessionLog"
 import * as TimeTravel from "@afterturn/testing/TimeTravel"
+import * as Response from "@effect/ai/Response"
 import { assert, describe, it } from "@effect/vitest"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
 import { breathe } from "../support/breathe.js"
 import * as FakeModel from "../support/FakeModel.js"
 import { dispatchesIn, forgetful, memory } from "./support/runtime.js"
 
-const runtime = (maxSleep: Duration.DurationInput) =>
-  memory({ maxSleep: Duration.decode(maxSleep) }, Layer.merge(FakeModel.replies().layer, forgetful))
+const runtime = (maxSleep: Duration.DurationInput, model = FakeModel.replies().layer) =>
+  memory({ maxSleep: Duration.decode(maxSleep) }, Layer.merge(model, forgetful))
+
+/** Answers in whole parts: decoding a provider's answer takes longer than the rest of a turn. */
+const curt = Layer.succeed(AgentModel, {
+  route: "fake:curt",
+  model: {
+    generateText: () => Effect.dieMessage("this model only streams"),
+    generateObject: () => Effect.dieMessage("this model only streams"),
+    streamText: () =>
+      Stream.make(
+        Response.makePart("text-delta", { id: "t", delta: "Looked." }),
+        Response.makePart("finish", {
+          reason: "stop",
+          usage: new Response.Usage({ inputTokens: 10, outputTokens: 5, totalTokens: 15 })
+        })
+      ) as never
+  }
+})
 
 const start = Date.UTC(2026, 0, 1)
 
@@ -56,28 +77,30 @@ describe("a long time", () => {
   )
 
   it.live(
-    "each minute of two days, at its instant",
+    "each minute of thirty days, at its instant",
     () =>
-      TimeTravel.run(runtime("1 minute"), (travel) =>
+      TimeTravel.run(runtime("1 minute", curt), (travel) =>
         Effect.gen(function* () {
           const { id } = yield* travel.agent
           const schedule = yield* Schedule
           yield* schedule.create(id, { title: "pulse", prompt: "Look.", rule: { every_seconds: 60 } })
-          for (let hours = 0; hours < 48; hours++)
+          for (let hours = 0; hours < 720; hours++)
             yield* Effect.zipRight(travel.advance("1 hour"), Effect.promise(breathe))
+          const log = yield* SessionLog
+          const changes = yield* Stream.runCollect(log.read(id, { types: ["schedule/change"] }))
           assert.deepStrictEqual(
-            dispatchesIn(yield* travel.events).map(({ acceptedAt, missed, occurrenceAt }) => [
+            dispatchesIn(Array.from(changes)).map(({ acceptedAt, missed, occurrenceAt }) => [
               occurrenceAt,
               acceptedAt,
               missed
             ]),
-            Array.from({ length: 2880 }, (_, index) => {
+            Array.from({ length: 43_200 }, (_, index) => {
               const at = format(start + (index + 1) * 60_000)
               return [at, at, 0]
             })
           )
         })
       ),
-    600_000
+    1_200_000
   )
 })

@@ -81,6 +81,22 @@ describe("group commit", () => {
     })
   )
 
+  it.scoped("lets the event loop turn while a fiber appends without end", () =>
+    Effect.gen(function* () {
+      const { id, log } = yield* make((commit) => commit)
+      let turns = 0
+      let next: NodeJS.Immediate
+      const count = () => {
+        turns++
+        next = setImmediate(count)
+      }
+      count()
+      yield* Effect.repeatN(log.append(id, notes("more")), 63)
+      clearImmediate(next!)
+      assert.isAtLeast(turns, 8)
+    })
+  )
+
   it.scoped("bounds a transaction by events and by characters, and never splits an append", () =>
     Effect.gen(function* () {
       const sizes = (options: SessionLogOptions, appends: ReadonlyArray<ReadonlyArray<string>>) =>

@@ -83,7 +83,7 @@ export const parse = (root: CommandSpec, argv: ReadonlyArray<string>): Either.Ei
 /** A command line taken apart. */
 interface Line {
   readonly path: ReadonlyArray<CommandSpec>
-  /** By the name that was typed; of an option given twice the last value counts. */
+  /** By the name that was typed. */
   readonly options: ReadonlyMap<string, string | undefined>
   readonly words: ReadonlyArray<string>
 }
@@ -109,6 +109,12 @@ const read = (root: CommandSpec, argv: ReadonlyArray<string>): Either.Either<Lin
     const takesValue = known.get(name)
     if (takesValue === undefined) return Either.left(usage(unknownOption(name, root, path)))
     const given = value ?? (takesValue ? argv[++index] : undefined)
+    if (given === "--") return Either.left(usage(`${name}: expected a value, got "--", which ends the options`))
+    if (takesValue && options.has(name)) {
+      return Either.left(
+        usage(`expected ${name} once, got ${JSON.stringify(options.get(name))} and ${JSON.stringify(given)}`)
+      )
+    }
     if (takesValue && given === undefined) return Either.left(usage(`expected a value after ${name}`))
     if (!takesValue && given !== undefined && given !== "true" && given !== "false") {
       return Either.left(usage(`${name} takes no value, got ${JSON.stringify(given)}`))

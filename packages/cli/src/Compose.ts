@@ -32,6 +32,7 @@ import type { Schedule } from "@afterturn/schedule/Schedule"
 import type { ScheduleConfig } from "@afterturn/schedule/ScheduleConfig"
 import * as SchedulePrompt from "@afterturn/schedule/SchedulePrompt"
 import * as ScheduleTools from "@afterturn/schedule/ScheduleTools"
+import type { SessionLogOptions } from "@afterturn/session-log/SessionLog"
 import type { SessionStoreError } from "@afterturn/session-log/SessionStore"
 import * as ShellTools from "@afterturn/shell/ShellTools"
 import * as SubagentConfig from "@afterturn/subagent/SubagentConfig"
@@ -46,6 +47,7 @@ import * as TodoTools from "@afterturn/todo/TodoTools"
 import * as LanguageModel from "@effect/ai/LanguageModel"
 import type { FileSystem } from "@effect/platform/FileSystem"
 import type { Path } from "@effect/platform/Path"
+import type { SqlClient } from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
@@ -78,6 +80,8 @@ export interface AgentLayerOptions extends ModelOptions {
   readonly approval?: Parameters<typeof Approval.layer>[0]
   /** What differs about goals. */
   readonly goals?: GoalsLayerOptions
+  /** What differs about the session log. */
+  readonly log?: SessionLogOptions
 }
 
 /**
@@ -127,7 +131,7 @@ const introduction =
  */
 export const agentLayer = (
   options: AgentLayerOptions
-): Layer.Layer<AgentServices, AgentLayerError, FileSystem | Path> =>
+): Layer.Layer<AgentServices | SqlClient, AgentLayerError, FileSystem | Path> =>
   Layer.unwrapEffect(
     Effect.map(loadModel(options), (model) =>
       capabilities(options).pipe(
@@ -135,7 +139,7 @@ export const agentLayer = (
         // A script reads no history, and could not summarize one.
         Layer.provideMerge(options.route.startsWith("scripted:") ? Layer.empty : Compaction.layer(options.agent)),
         Layer.provideMerge(model),
-        Layer.provideMerge(storeLayer(options.db))
+        Layer.provideMerge(storeLayer(options.db, options.log))
       )
     )
   )

@@ -78,6 +78,7 @@ describe("the mailbox's table", () => {
       const session = yield* Effect.provide(given(notes(2)), SqlStore.layer())
       yield* sql.unsafe("DROP TABLE afterturn_mailbox")
       yield* sql.unsafe("DROP TABLE afterturn_alarms")
+      yield* sql.unsafe("DROP INDEX IF EXISTS afterturn_sessions_leased")
       yield* sql.unsafe("DELETE FROM afterturn_migrations WHERE migration_id > 1")
       yield* Effect.provide(Effect.void, Sql.layer())
       assert.deepStrictEqual(yield* rows, [])

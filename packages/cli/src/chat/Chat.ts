@@ -67,16 +67,12 @@ export const chat = (options: ChatOptions): Handler =>
     const db = yield* Database.resolve(options.db)
     const policy = Approve.resolve(options.approve, route)
     const layer = (ask?: Questions.Questions["ask"]) =>
-      Layer.provideMerge(
-        // While somebody is here, other sessions' reminders are looked after too.
-        hostLayer(),
-        agentLayer({
-          db,
-          route,
-          baseUrl: Option.getOrUndefined(options.baseUrl),
-          approval: { policy, ...(ask === undefined ? {} : { ask }) }
-        })
-      )
+      agentLayer({
+        db,
+        route,
+        baseUrl: Option.getOrUndefined(options.baseUrl),
+        approval: { policy, ...(ask === undefined ? {} : { ask }) }
+      })
     if (!(yield* isTerminal)) return yield* Effect.provide(throughPipes(options), layer())
     const happenings = yield* Display.makeHappenings
     const questions = Questions.make(happenings)
@@ -103,6 +99,7 @@ const commandsOfChat = Effect.all([
 const throughPipes = (options: ChatOptions) =>
   Effect.gen(function* () {
     const opened = yield* open(options)
+    yield* lookAfterOthers
     const commands = yield* commandsOfChat
     const input = Stream.splitLines(text("-"))
     yield* Plain.run({ ...opened, input, commands: [...commands, SlashCommand.help(commands, { keys: false })] })
@@ -116,6 +113,7 @@ const atTerminal = (options: ChatOptions, happenings: Display.Happenings, questi
     const { route } = yield* AgentModel
     const opened = yield* open(options)
     const { agent } = opened
+    yield* lookAfterOthers
     const commands = yield* commandsOfChat
     yield* Interactive.run({
       ...opened,
@@ -134,6 +132,12 @@ const atTerminal = (options: ChatOptions, happenings: Display.Happenings, questi
     ].join("")
     yield* output.line(`To go on: afterturn chat --session ${agent.id}${given}`)
   })
+
+/**
+ * While somebody is here, other sessions' reminders are looked after too. Not before the chat drives its own: the host would take that
+ * one for a session that nobody drives when a reminder of it is overdue, and the chat would be refused by its own process.
+ */
+const lookAfterOthers = Layer.build(hostLayer())
 
 /** Jobs end with the process. */
 const sayEnded = <E>(session: SessionId, say: (line: string) => Effect.Effect<void, E>) =>

@@ -14,7 +14,7 @@ export interface FoldCheck {
 }
 
 /** An event that a fold did not take. */
-export interface Refused {
+interface Refused {
   readonly seq: number
   readonly reason: string
 }

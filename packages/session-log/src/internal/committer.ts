@@ -7,6 +7,7 @@ import type { CommitRequest, CommitResult, NewStoredEvent, SessionStore, StoredA
 import { SessionStoreError } from "../SessionStore.js"
 import type { CheckedEvent } from "./check.js"
 import { eventSize } from "./commit.js"
+import { eventLoopTurn } from "./eventLoop.js"
 import { newRow } from "./rows.js"
 
 /** An append that waits for its commit. Its events stay as they are until their batch is written. */
@@ -69,11 +70,18 @@ export const make = (
     const queue = makeQueue()
     yield* Effect.addFinalizer(() => Effect.sync(queue.close))
     const writeBatch = Effect.uninterruptible(Effect.suspend(() => write(commit, committed, takeBatch(queue, bounds))))
+    let written = 0
+    const breath = Effect.suspend(() => (++written % batchesPerTurn === 0 ? eventLoopTurn : Effect.void))
     // Not `forever`, which yields at each turn: whoever was going to append before this fiber woke up has done so.
-    const run: Effect.Effect<never> = Effect.flatMap(queue.awaitWork, () => Effect.flatMap(writeBatch, () => run))
+    const run: Effect.Effect<never> = Effect.flatMap(queue.awaitWork, () =>
+      Effect.flatMap(writeBatch, () => Effect.flatMap(breath, () => run))
+    )
     yield* Effect.forkScoped(run)
     return { submit: (append) => submit(queue, append) }
   })
+
+/** Whoever appends again and again waits here for all else: the renewal of its own lease, for one. */
+const batchesPerTurn = 8
 
 interface Queue {
   readonly push: (waiting: Waiting) => void

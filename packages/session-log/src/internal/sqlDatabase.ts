@@ -44,15 +44,6 @@ export const query = (
 /** The present time as the columns hold it: a clock may give fractions, which an integer column refuses or keeps. */
 export const now: Effect.Effect<number> = Effect.map(Clock.currentTimeMillis, Math.floor)
 
-/**
- * Lets timers and sockets have their turn. SQLite's driver answers at once, so a row of statements is one long step for the event
- * loop, however often the fiber yields.
- */
-export const eventLoopTurn: Effect.Effect<void> = Effect.async((resume) => {
-  const turn = setImmediate(() => resume(Effect.void))
-  return Effect.sync(() => clearImmediate(turn))
-})
-
 /** Runs a statement that answers no rows; the number of rows that it changed. */
 export const run = (
   connection: Connection,

@@ -3,8 +3,9 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { SessionId } from "../SessionEvent.js"
 import type { SessionStore, SessionStoreError } from "../SessionStore.js"
+import { eventLoopTurn } from "./eventLoop.js"
 import type { Database } from "./sqlDatabase.js"
-import { eventLoopTurn, now, query, run } from "./sqlDatabase.js"
+import { now, query, run } from "./sqlDatabase.js"
 
 type Service = SessionStore["Type"]
 

@@ -176,4 +176,59 @@ const host = Command.make("host", { model, baseUrl, approve, db, json }, (option
   )
 )
 
-export const driving = [leaf(run), leaf(chat), leaf(host), leaf(mcp), leaf(demo)] as const
+const runner = Command.make(
+  "runner",
+  {
+    port: option(
+      "port",
+      "PORT",
+      "Where to listen for the other members and for clients. Default: any free port.",
+      port
+    ),
+    host: option("host", "HOST", "The name or address by which they reach this machine. Default: 127.0.0.1.", nonEmpty),
+    listen: option("listen", "HOST", "The address to listen on. Default: that of --host.", nonEmpty),
+    model,
+    baseUrl,
+    approve,
+    db,
+    json
+  },
+  (options) =>
+    Effect.flatMap(
+      Effect.promise(() => import("../../commands/runner.js")),
+      ({ runner }) => runner(options)
+    )
+).pipe(
+  Command.withDescription(
+    text(
+      "Joins the machines that share the sessions of a PostgreSQL database, and drives those that are placed here.",
+      "A session is placed on one of them when somebody sends it a message or one of its reminders is due. When a runner dies, others go on " +
+        "with its sessions; SIGTERM hands them over. Nobody is asked for a password at the port: keep it in a private network.",
+      "$ afterturn runner --db postgres://afterturn@db/afterturn --host 10.0.0.1 --port 7700"
+    )
+  )
+)
+
+const send = Command.make(
+  "send",
+  {
+    db,
+    json,
+    session: argument("ID", "The session, made when there is none.", sessionId),
+    text: argument("TEXT", "What to say.", nonEmpty)
+  },
+  (options) =>
+    Effect.flatMap(
+      Effect.promise(() => import("../../commands/runner.js")),
+      ({ send }) => send(options)
+    )
+).pipe(
+  Command.withDescription(
+    text(
+      "Sends a message to a session that lives on a runner, wherever that is, and says its id.",
+      "The session is made, with this folder as its own, when there is none. What became of it is in the session: see sessions show."
+    )
+  )
+)
+
+export const driving = [leaf(run), leaf(chat), leaf(host), leaf(runner), leaf(send), leaf(mcp), leaf(demo)] as const
