@@ -2,6 +2,7 @@
 import { mkdir, rename } from "node:fs/promises"
 import { basename, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import type { Plugin } from "esbuild"
 import { build } from "esbuild"
 
 const bench = fileURLToPath(new URL("..", import.meta.url))
@@ -10,8 +11,11 @@ const bench = fileURLToPath(new URL("..", import.meta.url))
 export const distFolder = join(bench, "dist")
 
 /** Bundles a TypeScript file of `bench/` and answers the path of the result, which appears whole. Names stay, for profiles. */
-export const bundle = async (entry: string): Promise<string> => {
-  const name = basename(entry, ".ts")
+export const bundle = async (
+  entry: string,
+  options?: { readonly name?: string; readonly plugins?: ReadonlyArray<Plugin> }
+): Promise<string> => {
+  const name = options?.name ?? basename(entry, ".ts")
   const target = join(distFolder, `${name}.mjs`)
   const draft = join(distFolder, `${name}.${process.pid}.tmp.mjs`)
   await mkdir(distFolder, { recursive: true })
@@ -28,6 +32,7 @@ export const bundle = async (entry: string): Promise<string> => {
     banner: {
       js: 'import { createRequire as $createRequire } from "node:module"; const require = $createRequire(import.meta.url);'
     },
+    plugins: [...(options?.plugins ?? [])],
     logLevel: "warning"
   })
   await rename(draft, target)

@@ -46,10 +46,12 @@ describe("create_goal", () => {
         const agent = yield* open()
         yield* say(agent, "ship it, whatever it takes")
         yield* agent.whenIdle
-        yield* Effect.repeatN(Effect.zipRight(Effect.yieldNow(), agent.whenIdle), 50)
+        const ended = yield* Effect.repeat(Effect.zipRight(Effect.yieldNow(), standing()), {
+          until: (now) => !now.startsWith("active")
+        })
         const [answer] = yield* answers("create_goal")
         assert.strictEqual(answer?.text, "goal-1 at revision 1: active, 0 of 2 rounds started\nship it")
-        assert.strictEqual(yield* standing(), "blocked disarmed r2 2/2 round-limit")
+        assert.strictEqual(ended, "blocked disarmed r2 2/2 round-limit")
       })
     )
   )

@@ -5,6 +5,7 @@ import type { Scenario } from "@afterturn/testing/SimulationScenario"
 import type { SimulationStep } from "@afterturn/testing/SimulationStep"
 import { describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import { assert } from "vitest"
 
 /** Agents without any capability. */
@@ -96,6 +97,21 @@ describe("Simulation", () => {
       }
       const { findings } = yield* Simulation.run(leaving, { seed: 1, steps: up })
       assert.deepStrictEqual(findings, [{ check: "leftovers", session: "-", problem: "left behind: a lamp" }])
+    })
+  )
+
+  it.live("finds a fiber that outlives its host", () =>
+    Effect.gen(function* () {
+      const leak = Layer.effectDiscard(Effect.forkDaemon(Effect.never))
+      const leaking: Scenario<Agents> = {
+        ...plain,
+        world: Effect.succeed({ host: () => Layer.merge(AgentLoop.layerRuntime({ timeZone: "UTC" }), leak) })
+      }
+      const { findings } = yield* Simulation.run(leaking, { seed: 1, steps: up })
+      assert.deepStrictEqual(
+        findings.map(({ problem }) => problem),
+        ["left behind: 1 fibers of a (1)"]
+      )
     })
   )
 

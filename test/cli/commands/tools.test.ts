@@ -19,11 +19,12 @@ type Listed = CatalogEntry & { readonly tokens: number }
 const list = (...args: ReadonlyArray<string>) =>
   Effect.map(inProcess(["tools", "catalog", "--json", ...args]), ({ stdout }) => JSON.parse(stdout) as Array<Listed>)
 
-/** The names of the tools that the packages make. */
+/** The names of the tools that the packages make; those of the test kit are for runtimes under test. */
 const toolsMade = (): ReadonlyArray<string> => {
   const files = readRepository(root)
   assert.isAbove(packagesOf(files).length, 5)
-  return sourcesOf(files).flatMap(({ path }) =>
+  const sources = sourcesOf(files).filter((source) => source.package !== "testing")
+  return sources.flatMap(({ path }) =>
     [...nodesOf(parse(path, files.get(path) ?? ""))].flatMap((node) =>
       ts.isCallExpression(node) && node.expression.getText() === "Tool.make" && ts.isStringLiteral(node.arguments[0]!)
         ? [node.arguments[0].text]

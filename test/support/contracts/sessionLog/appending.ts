@@ -15,10 +15,10 @@ export const appending = (test: Test): void => {
     Effect.gen(function* () {
       const log = yield* SessionLog
       const header = yield* log.create()
-      yield* TestClock.setTime(Date.parse("2026-03-09T06:30:00.123Z"))
+      yield* TestClock.setTime(Date.parse("1970-01-01T00:00:05.123Z"))
       const first = yield* log.append(header.id, notes("a", { b: [1, null] }))
       const second = yield* log.append(header.id, [Hint.make("c"), Note.make("d", { sourceEventSeqs: [0, 1] })])
-      const time = "2026-03-09T06:30:00.123Z"
+      const time = "1970-01-01T00:00:05.123Z"
       assert.deepStrictEqual<unknown>(
         [...first, ...second],
         [

@@ -12,7 +12,7 @@ export const sessions = (test: Test): void => {
   test("a session is created with what was given and the time of the clock", () =>
     Effect.gen(function* () {
       const log = yield* SessionLog
-      yield* TestClock.setTime(Date.parse("2026-03-09T06:30:00.000Z"))
+      yield* TestClock.setTime(Date.parse("1970-01-01T00:00:05.000Z"))
       const header = yield* log.create({
         id: id("s-1"),
         cwd: "/home/ada",
@@ -23,7 +23,7 @@ export const sessions = (test: Test): void => {
       const expected = {
         id: "s-1",
         version: 1,
-        createdAt: "2026-03-09T06:30:00.000Z",
+        createdAt: "1970-01-01T00:00:05.000Z",
         cwd: "/home/ada",
         title: "Tea 🫖",
         parent: "p-1",

@@ -114,7 +114,7 @@ const weather = (
         reads: dice.chance(0.3)
       }
     case "slow":
-      return { do: "slow", host, operations: dice.between(1, 30), millis: dice.pick([5, 200, 5000]) }
+      return { do: "slow", host, operations: dice.pick([1, 3, 20]), millis: dice.pick([5, 200, 5000, 1_000_000]) }
     case "provider":
       return { do: "provider", host, requests: dice.between(1, 8), status: dice.pick([0, 400, 429, 503, 529]) }
     default:

@@ -128,7 +128,7 @@ const release = <R>(host: LiveHost<R>, id: SessionId): Effect.Effect<void> =>
   Effect.suspend(() => {
     const scope = host.sessions.get(id)
     host.sessions.delete(id)
-    return scope === undefined ? Effect.void : Scope.close(scope, Exit.void)
+    return scope === undefined ? Effect.void : Effect.provide(Scope.close(scope, Exit.void), host.heard)
   })
 
 const accepted = <R, E>(stage: Stage<R>, id: SessionId, said: Effect.Effect<AgentMessage.AgentMessage, E>) =>
@@ -147,8 +147,8 @@ export const finale = <R>(stage: Stage<R>, time: Time): Effect.Effect<void> =>
       gate.slow = undefined
       provider.left = 0
     }
-    // What the store has refused until now is tried again, at the latest after half a minute; leases of the dead run out.
-    yield* time.advance("11 minutes")
+    // What the store holds up comes through, what it has refused is tried again, and leases of the dead run out.
+    yield* time.advance("30 minutes")
     yield* beside(stage, "boot", boot(stage, "a"))
     yield* time.settle
     for (const pause of ["2 hours", "10 minutes"] as const) {

@@ -119,7 +119,7 @@ export const boot = <R>(stage: Stage<R>, name: string): Effect.Effect<void> =>
     if (Exit.isFailure(built)) {
       stage.refused("boot", built.cause)
       gate.isDead = true
-      return yield* end(stage, { pid, scope })
+      return yield* end(stage, { pid, scope, heard })
     }
     const host: LiveHost<R> = {
       name,
@@ -148,8 +148,11 @@ const buried = <R>(stage: Stage<R>, host: LiveHost<R>): Effect.Effect<void> =>
     return end(stage, host)
   })
 
-const end = <R>(stage: Stage<R>, { pid, scope }: Pick<LiveHost<R>, "pid" | "scope">): Effect.Effect<void> =>
-  Effect.flatMap(Effect.exit(Scope.close(scope, Exit.void)), (exit) =>
+const end = <R>(
+  stage: Stage<R>,
+  { heard, pid, scope }: Pick<LiveHost<R>, "pid" | "scope" | "heard">
+): Effect.Effect<void> =>
+  Effect.flatMap(Effect.exit(Effect.provide(Scope.close(scope, Exit.void), heard)), (exit) =>
     Effect.sync(() => {
       stage.alive.delete(pid)
       if (Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause)) stage.refused("end", exit.cause)
@@ -164,6 +167,7 @@ export const stop = <R>(stage: Stage<R>, host: LiveHost<R>): Effect.Effect<void>
       Effect.asVoid(
         Effect.suspend(() => {
           host.gate.isDead = true
+          stage.ended.set(`${host.name} (${host.pid})`, host.fibers)
           return Deferred.succeed(host.gate.died, undefined)
         })
       )
