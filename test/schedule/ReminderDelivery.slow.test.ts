@@ -77,14 +77,14 @@ describe("a long time", () => {
   )
 
   it.live(
-    "each minute of thirty days, at its instant",
+    "each minute of five days, at its instant",
     () =>
       TimeTravel.run(runtime("1 minute", curt), (travel) =>
         Effect.gen(function* () {
           const { id } = yield* travel.agent
           const schedule = yield* Schedule
           yield* schedule.create(id, { title: "pulse", prompt: "Look.", rule: { every_seconds: 60 } })
-          for (let hours = 0; hours < 720; hours++)
+          for (let hours = 0; hours < 120; hours++)
             yield* Effect.zipRight(travel.advance("1 hour"), Effect.promise(breathe))
           const log = yield* SessionLog
           const changes = yield* Stream.runCollect(log.read(id, { types: ["schedule/change"] }))
@@ -94,13 +94,13 @@ describe("a long time", () => {
               acceptedAt,
               missed
             ]),
-            Array.from({ length: 43_200 }, (_, index) => {
+            Array.from({ length: 7_200 }, (_, index) => {
               const at = format(start + (index + 1) * 60_000)
               return [at, at, 0]
             })
           )
         })
       ),
-    1_200_000
+    600_000
   )
 })
