@@ -34,7 +34,7 @@ const cleanUp = Effect.addFinalizer(() =>
 )
 
 const eventually = (what: string, isSo: () => boolean) =>
-  Effect.suspend(() => (isSo() ? Effect.void : Effect.fail(new Error(`${what} did not come to be`)))).pipe(
+  Effect.suspend(() => (isSo() ? Effect.void : Effect.fail(`${what} did not come to be`))).pipe(
     Effect.retry({ schedule: Schedule.spaced("20 millis").pipe(Schedule.upTo("10 seconds")) }),
     Effect.orDie
   )
