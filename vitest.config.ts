@@ -17,7 +17,6 @@ export default defineConfig(({ mode }) => ({
     poolOptions: { forks: { isolate: false } },
     setupFiles: ["test/support/setup.ts"],
     minWorkers: 1,
-    // One more than CI has cores: much of the work is waiting for processes.
-    maxWorkers: mode === "slow" ? 2 : 3
+    maxWorkers: 2
   }
 }))
